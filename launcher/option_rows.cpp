@@ -1,5 +1,6 @@
 // Holds the table of muster's options. A new option is a row here, whose reader puts its value into a member of a
 // request; code reads only what needs more than its value.
+#include "agent/hang_variables.hpp"
 #include "base/text.hpp"
 #include "options/readers.hpp"
 #include "platforms/cluster.hpp"
@@ -168,6 +169,10 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "End a job that hangs when no rank has written a line for so long, as after a failure: the ranks that keep the "
      "others waiting get SIGABRT, and the exit code is 86. 0 means never. Default: 0.",
      kInto<&HangOptions::timeout, read_seconds>},
+    {"on-hang", "COMMAND", "Hangs",
+     "Run this command on each node, by /bin/sh, when a hang is reported: once until the job moves again, for 30 s at "
+     "most.",
+     kInto<&HangOptions::command, read_text>},
     {"suspend-signal", "SIGNAL", "Suspending",
      "This signal is a notice that the job is to give way, and no request to end: TERM under Kubernetes, USR1 with "
      "sbatch --signal=B:USR1@120.",
@@ -251,17 +256,18 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"print-man", nullptr, "Help", "Print the manual page."},
 });
 
-/// MUSTER_* variables that are not values of options: those that muster sets for workers and for its processes below
-/// mpirun, which a muster inside a worker inherits; the token, which has no option because command lines are public; and
-/// the version, which images set.
-constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,          "MUSTER_TOKEN",
+/// MUSTER_* variables that are not values of options: those that muster sets for workers, for the command of --on-hang
+/// and for its processes below mpirun, which a muster in one of them inherits; the token, which has no option because
+/// command lines are public; and the version, which images set.
+constexpr std::array<std::string_view, 18> kNoOptions = {kMarkerVariable,          "MUSTER_TOKEN",
                                                          "MUSTER_VERSION",         kControlSocketVariable,
                                                          kSuspendFileVariable,     kHeartbeatFileVariable,
                                                          kRestartCountVariable,    kLastVerdictVariable,
                                                          kJobStateVariable,        mpi::variable::kSecret,
                                                          mpi::variable::kEndpoint, mpi::variable::kDaemons,
                                                          mpi::variable::kHostfile, mpi::variable::kInterfaces,
-                                                         mpi::variable::kShared};
+                                                         mpi::variable::kShared,   kHangRanksVariable,
+                                                         kHangPidsVariable,        kHangNodeVariable};
 
 /// Names in mpirun, srun, DeepSpeed, msrun and others.
 constexpr auto kOtherNames = std::to_array<OtherName>({

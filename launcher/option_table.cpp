@@ -130,7 +130,7 @@ constexpr const char* kStacksIntroduction =
 
 Shows where all ranks of a running job are, on all of its nodes: their Python stacks, and what the kernel says. Ranks
 at the same place are shown once; the last lines name the ranks for which the others wait. No rank is stopped.
-docs/hangs.md tells of which programs it knows the stacks.
+docs/hangs.md tells of which programs it knows the stacks. 'muster dump' is another name of this command.
 
 Exit codes: 0; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
 
@@ -185,6 +185,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {Command::Token, "token", kTokenIntroduction, token_options, read_options_line},
     {Command::Status, "status", kStatusIntroduction, status_options, read_options_line},
     {Command::Stacks, "stacks", kStacksIntroduction, stacks_options, read_options_line},
+    {Command::Stacks, "dump", kStacksIntroduction, stacks_options, read_options_line},
     {Command::Stop, "stop", kStopIntroduction, stop_options, read_options_line},
     {Command::Suspend, "suspend", kSuspendIntroduction, suspend_options, read_options_line},
     {Command::Render, "render", kRenderIntroduction, render_options, read_render_line},

@@ -50,7 +50,7 @@ struct Subcommand {
 /// All of them, in the order of the completions.
 [[nodiscard]] std::span<const Subcommand> subcommands();
 
-/// Null for the commands that plan a job.
+/// The first row of those that name it. Null for the commands that plan a job.
 [[nodiscard]] const Subcommand* find_subcommand(Command command);
 
 [[nodiscard]] std::string help_of(const Subcommand& subcommand);

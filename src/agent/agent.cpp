@@ -2,6 +2,7 @@
 // to the supervisor, the participant and the leader.
 #include "agent/agent.hpp"
 
+#include "agent/hang_variables.hpp"
 #include "agent/worker_starter.hpp"
 #include "base/log.hpp"
 #include "base/ranks.hpp"
@@ -53,6 +54,8 @@ Agent::Agent(const RunContext& run, GuardLink link)
       progress_(loop_.io(), loop_.helpers(), run.job.gang.policy.options.restarts.progress_file),
       store_(loop_.io(), loop_.helpers()),
       sidecars_(loop_.io(), run.inherited, run.variables, run.marker),
+      hang_record_(loop_.queues().logs()),
+      hang_hook_(loop_, shutdown_.pending_work(), run_),
       control_(*this, loop_.io(), loop_.helpers(), run.run_folder, job_state()),
       gang_(loop_.io(), setup_with_keys(run.job), *this),
       startup_(loop_.io(), run_, gang_),
@@ -248,8 +251,10 @@ void Agent::act(const gang::StartAttempt& wanted) {
   outcome_.notices.clear();
   control_.note_stopping(false);
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{loop_.io(),      run_,         loop_.guard(),     sidecars_,
-                           loop_.helpers(), loop_.page(), facts_.oom_counter};
+  const AttemptInput input{loop_.io(),      run_,         loop_.guard(), sidecars_,
+                           loop_.helpers(), loop_.page(), hang_record_,  facts_.oom_counter};
+  hang_record_.begin(log_file(plan.stacks_file));
+  hang_hook_.begin(log_file(plan.on_hang_file));
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
@@ -279,6 +284,30 @@ void Agent::act(const gang::Hung& hung) {
   if (attempt_) {
     attempt_->end_hung(hung);
   }
+}
+
+/// The command of --on-hang hears of this node's workers alone; those that are named may be on others.
+void Agent::act(const gang::StallBegun& stall) {
+  if (!attempt_) {
+    return;
+  }
+  std::string pids;
+  for (const pid_t pid : attempt_->living_pids()) {
+    pids += (pids.empty() ? "" : ",") + std::to_string(pid);
+  }
+  std::string ranks;
+  for (const int rank : stall.ranks) {
+    ranks += (ranks.empty() ? "" : ",") + std::to_string(rank);
+  }
+  auto environment = sidecars_.environment();
+  environment[kHangRanksVariable] = ranks;
+  environment[kHangPidsVariable] = pids;
+  environment[kHangNodeVariable] = to_string(attempt_->plan().placement.node_rank);
+  hang_hook_.run(std::move(environment));
+}
+
+std::string Agent::log_file(const std::string& name) const {
+  return run_.options.needs_files() ? run_.log_folder + name : std::string();
 }
 
 std::string Agent::attempt_name() const {

@@ -4,6 +4,8 @@
 // Private to src/agent.
 
 #include "agent/attempt.hpp"
+#include "agent/hang_hook.hpp"
+#include "agent/hang_record.hpp"
 #include "agent/job_control.hpp"
 #include "agent/job_record.hpp"
 #include "agent/process_loop.hpp"
@@ -75,6 +77,7 @@ class Agent : private gang::NodeActions,
   void start_control();
   void notify(gang::NodeEvent event) override { gang_.notify(std::move(event)); }
   [[nodiscard]] control::NodeStatus describe_node() const override;
+  [[nodiscard]] HangRecord& hang_record() override { return hang_record_; }
   [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const override;
   [[nodiscard]] std::vector<ledger::RankState> rank_states() const;
   void add_recorder_environment(WorkerPlan& worker) const;
@@ -91,6 +94,7 @@ class Agent : private gang::NodeActions,
   void act(const gang::KillAttempt& /*wanted*/) override { attempt_->kill(); }
   void act(const gang::SuspendNotice& notice) override;
   void act(const gang::Hung& hung) override;
+  void act(const gang::StallBegun& stall) override;
   void act(const gang::DescribeStatus& wanted) override { control_.describe_status(wanted); }
   void act(const gang::StatusOfNode& status) override { control_.take_status(status); }
   void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
@@ -143,6 +147,8 @@ class Agent : private gang::NodeActions,
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void report_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
+  /// The path of a file that the plan names; empty: the job writes no files.
+  [[nodiscard]] std::string log_file(const std::string& name) const;
   void watch_for_hangs();
   void retire_attempt();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
@@ -162,6 +168,8 @@ class Agent : private gang::NodeActions,
   FileProgress progress_;
   StoreProcess store_;
   Sidecars sidecars_;
+  HangRecord hang_record_;
+  HangHook hang_hook_;
   JobControl control_;
   std::optional<WorkerPort> nccl_port_;  ///< empty: not needed yet, or there is none
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;

@@ -61,6 +61,7 @@ void Agent::on_job_end(const JobEnd& end) {
           .text = end.reason,
           .memory_peak = read_memory_peak(facts_.oom_counter)});
   control_.end(end.reason);
+  hang_hook_.end();
   for (const auto& source : notice_sources_) {
     source->stop();
   }
@@ -130,6 +131,7 @@ std::function<Result<>()> Agent::conclude() {
   if (outcome_.end.verdict != Verdict::Hung && outcome_.end.verdict != Verdict::Stopped) {
     outcome_.notices.clear();  // no rank waited in vain
   }
+  outcome_.hang = outcome_.end.verdict == Verdict::Succeeded ? std::string() : hang_record_.last();
   std::ranges::move(loop_.queues().describe_losses(), std::back_inserter(outcome_.notices));
   const auto& write = run_.exit_report.write_report;
   return write ? std::bind_front(std::cref(write), std::cref(outcome_)) : std::function<Result<>()>();

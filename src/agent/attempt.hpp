@@ -97,6 +97,8 @@ class Attempt {
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   /// Current state of the workers for the control socket, without values from /proc.
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
+  /// Of the workers that run, in their order.
+  [[nodiscard]] std::vector<pid_t> living_pids() const;
   [[nodiscard]] std::vector<WorkerResult> results() const;
   /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
   /// `made_progress` is not set.

@@ -2,6 +2,7 @@
 
 // Input of the parts of an attempt.
 
+#include "agent/hang_record.hpp"
 #include "agent/run.hpp"
 #include "process/helper_process.hpp"
 #include "process/sidecars.hpp"
@@ -22,6 +23,7 @@ struct AttemptInput {
   Sidecars& sidecars;
   HelperProcesses& helpers;
   const GuardSharedMemory& page;
+  HangRecord& hang_record;
   const std::string& oom_counter;  ///< path of the cgroup's OOM counter; empty: none
 };
 

@@ -107,6 +107,16 @@ std::string Attempt::describe_state(std::size_t worker) const {
   return supervisor_.is_running_normally() ? "running" : "stopping";
 }
 
+std::vector<pid_t> Attempt::living_pids() const {
+  std::vector<pid_t> pids;
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    if (workers_.is_alive(i)) {
+      pids.push_back(workers_.pid(i));
+    }
+  }
+  return pids;
+}
+
 std::vector<control::WorkerStatus> Attempt::describe_workers() const {
   std::vector<control::WorkerStatus> all;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {

@@ -22,12 +22,7 @@ void HangWatch::look_after(double seconds) {
 }
 
 void HangWatch::act(const hang::StallDetector::Step& step) {
-  for (const std::string& line : step.lines) {
-    owner_.announce(line);
-  }
-  if (step.hang) {
-    owner_.end_hung(*step.hang);
-  }
+  owner_.report(step);
   if (!step.gathers) {
     look_after(step.delay);
     return;

@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 
 namespace muster {
 
@@ -25,10 +24,8 @@ class HangWatchOwner {
   [[nodiscard]] virtual double quiet_seconds() const = 0;
   /// Asks all nodes where their ranks are, and calls `then` once.
   virtual void gather(std::function<void(hang::Evidence)> then) = 0;
-  /// Shows a line on the consoles of all nodes.
-  virtual void announce(const std::string& line) = 0;
-  /// The attempt is to end.
-  virtual void end_hung(const hang::StallDetector::Hang& hang) = 0;
+  /// Called with each step; where it has a look, from within the `then` of the evidence.
+  virtual void report(const hang::StallDetector::Step& step) = 0;
 };
 
 /// Asks when the detector wants to know more, and reports what it finds.

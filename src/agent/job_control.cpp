@@ -164,7 +164,13 @@ void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*
 
 void JobControl::take(const control::StacksRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
   ask_nodes(stacks_question_, [this, reply](const std::string& why_not) {
-    reply(why_not.empty() ? control::write_answer(stacks_answer()) : control::write_refusal(why_not));
+    if (!why_not.empty()) {
+      reply(control::write_refusal(why_not));
+      return;
+    }
+    const json::object found = stacks_answer();
+    owner_.hang_record().keep("muster stacks", found);
+    reply(control::write_answer(found));
   });
 }
 
@@ -366,12 +372,21 @@ void JobControl::gather(std::function<void(hang::Evidence)> then) {
   });
 }
 
-void JobControl::announce(const std::string& line) {
-  owner_.notify(gang::Announced{shortened(line, kMostAnnouncedBytes)});
-}
-
-void JobControl::end_hung(const hang::StallDetector::Hang& hang) {
-  owner_.notify(gang::Hung{0, shortened(hang.why, kMostAnnouncedBytes), hang.ranks});
+void JobControl::report(const hang::StallDetector::Step& step) {
+  if (step.is_moving) {
+    owner_.hang_record().forget();
+  }
+  std::optional<gang::StallBegun> stall;
+  if (const auto& look = step.look) {
+    owner_.hang_record().keep(*look, stacks_answer(), /*is_new=*/!step.lines.empty() || step.hang);
+    stall = look->begins_stall ? std::optional(gang::StallBegun{look->ranks}) : std::nullopt;
+  }
+  for (const std::string& line : step.lines) {
+    owner_.notify(gang::Announced{shortened(line, kMostAnnouncedBytes), std::exchange(stall, {})});
+  }
+  if (step.hang) {
+    owner_.notify(gang::Hung{0, shortened(step.hang->why, kMostAnnouncedBytes), step.hang->ranks});
+  }
 }
 
 // --- A notice -----------------------------------------------------------------------------------

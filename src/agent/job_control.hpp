@@ -3,6 +3,7 @@
 // Answers requests to a running job, and passes notices on to its workers. Private to src/agent.
 
 #include "agent/control_server.hpp"
+#include "agent/hang_record.hpp"
 #include "agent/hang_watch.hpp"
 #include "agent/rank_evidence.hpp"
 #include "control/status.hpp"
@@ -54,6 +55,8 @@ class JobControlOwner {
   /// Calls `then` later with the keys for which ranks wait in the store that this node serves, as a sentence. False:
   /// it serves none that a rank has reached.
   [[nodiscard]] virtual bool ask_store(std::function<void(const std::string& keys)> then) = 0;
+  /// Keeps what is found about all nodes.
+  [[nodiscard]] virtual HangRecord& hang_record() = 0;
   /// "rank 3", the worker that is `pid` or an ancestor of it; empty: none.
   [[nodiscard]] virtual std::optional<std::string> name_process(pid_t pid) const = 0;
 };
@@ -123,8 +126,7 @@ class JobControl : private HangWatchOwner {
   [[nodiscard]] json::object stacks_answer() const;
   [[nodiscard]] double quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }
   void gather(std::function<void(hang::Evidence)> then) override;
-  void announce(const std::string& line) override;
-  void end_hung(const hang::StallDetector::Hang& hang) override;
+  void report(const hang::StallDetector::Step& step) override;
   void describe_pending();
   void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);

@@ -55,6 +55,7 @@ struct Outcome {
   bool rank_zero_hosts_store = false;  ///< workers get MASTER_PORT, as PyTorch's do, and muster does not serve it
   std::vector<std::string> notices;    ///< sentences, such as lines lost in a log file
   std::set<int> reported_attempts;     ///< attempts whose reason to end was logged here when they ended
+  std::string hang{};                  ///< what was last seen of a hang, as JSON; empty: nothing, or it was none
   bool is_printed_elsewhere = false;   ///< the remote launcher or the first node prints the reason
 };
 
@@ -122,6 +123,7 @@ struct HangOptions {
   std::chrono::milliseconds timeout{0};      ///< its attempt ends if it hangs; 0: never
   /// A worker fails that is in one uninterruptible system call for so long; 0: never.
   std::chrono::milliseconds call{0};
+  std::string command;  ///< run when it is reported; empty: none
 };
 
 /// Options of a run; none of them changes what workers see.

@@ -124,17 +124,34 @@ void StopSequence::give_up_on_workers(const HelperTask::Answer& places) {
   (void)poll();
   request_.grace = grace_.length();
   std::map<std::size_t, std::string> known;
-  for (const hang::RankEvidence& one : hang::join_lines({places.value_or("")}).ranks) {
+  auto found = hang::join_lines({places.value_or("")}).ranks;
+  for (const hang::RankEvidence& one : found) {
     if (one.place.end.empty()) {
       known[static_cast<std::size_t>(one.rank)] = (one.place.stack.empty() ? "in " : "at ") + describe(one.place);
     }
   }
+  keep(std::move(found));
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
       log_.on_overdue(i, request_, known[i]);
     }
   }
   on_event(GraceEnded{});
+}
+
+/// `found` has the workers' indices as ranks.
+void StopSequence::keep(std::vector<hang::RankEvidence> found) {
+  ProcessNames names;
+  for (hang::RankEvidence& one : found) {
+    const WorkerPlan& worker = plan_.workers[static_cast<std::size_t>(one.rank)];
+    names.add(worker);
+    one.rank = worker.global_rank.value;
+  }
+  if (!found.empty()) {
+    input_.hang_record.keep(
+        names.describe() + (found.size() == 1 ? " ignores " : " ignore ") + signal_name(request_.signal),
+        {{"stacks", hang::stacks_document(found)}});
+  }
 }
 
 void StopSequence::on_kill_round(const std::vector<Process>& found, bool is_too_late) {

@@ -4,6 +4,7 @@
 
 #include "agent/attempt_parts.hpp"
 #include "agent/attempt_results.hpp"
+#include "hang/evidence.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"
 #include "process/timers.hpp"
@@ -67,6 +68,7 @@ class StopSequence : private StopTimersOwner {
   void on_grace_ended() override;
   void on_grace_progress() override { log_.on_still_waiting(grace_.left()); }
   void give_up_on_workers(const HelperTask::Answer& places);
+  void keep(std::vector<hang::RankEvidence> found);
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void check_orphans();
   void check_rank_orphans();

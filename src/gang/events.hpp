@@ -78,6 +78,11 @@ struct Hung {
   std::vector<int> ranks;  ///< for which the others wait; empty: nobody is named
 };
 
+/// The job has been found to stand still: said once, until it moves again.
+struct StallBegun {
+  std::vector<int> ranks;  ///< for which the others wait; empty: nobody is named
+};
+
 /// Time that this node's workers may live without a heartbeat of their agent: the other nodes rely on it. The guard
 /// kills them all when the agent has not renewed the lease for `limit`, and at `gone_by` in any case.
 struct Lease {
@@ -135,6 +140,7 @@ struct StatusWanted {
 /// A line for the consoles of all nodes.
 struct Announced {
   std::string text;
+  std::optional<StallBegun> stall{};  ///< the line tells of it first
 };
 /// The answer to `DescribeStatus`.
 struct StatusReady {

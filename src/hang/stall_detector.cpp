@@ -23,7 +23,7 @@ StallDetector::StallDetector(Limits limits, int world_size)
 
 /// The job is not quiet, or not for long enough.
 StallDetector::Step StallDetector::begin_again(double quiet) {
-  Step step{.gathers = false, .delay = std::max(limit_ / 2 - quiet, kLeastDelay), .lines = {}};
+  Step step{.gathers = false, .delay = std::max(limit_ / 2 - quiet, kLeastDelay), .lines = {}, .is_moving = true};
   if (std::exchange(reported_, {}) == Finding::Named) {
     step.lines.push_back("the job moves again after " + seconds_text(longest_quiet_));
   }
@@ -68,12 +68,22 @@ StallDetector::Step StallDetector::report(const Evidence& evidence) {
   if (lines.empty()) {
     return step;
   }
-  lines.front() = "the job has not moved for " + seconds_text(quiet) + ": " + lines.front();
-  step.hang = find_hang(evidence, verdict, lines.front());
+  const bool is_named = verdict.finding == Finding::Named;
   const bool is_new = reported_ != Finding::Named && reported_ != verdict.finding;
-  if (is_new && (verdict.finding == Finding::Named || verdict.finding == Finding::Alike)) {
+  const bool is_told = is_new && (is_named || verdict.finding == Finding::Alike);
+  Look look{.why = "the job has not moved for " + seconds_text(quiet),
+            .quiet = quiet,
+            .verdict = lines,
+            .ranks = is_named ? verdict.ranks : std::vector<int>(),
+            .begins_stall = is_told && !reported_};
+  lines.front() = look.why + ": " + lines.front();
+  step.hang = find_hang(evidence, verdict, lines.front());
+  if (is_told) {
     reported_ = verdict.finding;
     step.lines = std::move(lines);
+  }
+  if (reported_ || step.hang) {
+    step.look = std::move(look);
   }
   return step;
 }

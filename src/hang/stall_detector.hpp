@@ -34,12 +34,23 @@ class StallDetector {
     std::vector<int> ranks;  ///< that run, and for which the others wait; empty: nobody is named
   };
 
+  /// The state of a job whose stall has been reported, or that is to end.
+  struct Look {
+    std::string why;                        ///< "the job has not moved for 60 s"
+    double quiet = 0;                       ///< seconds
+    std::vector<std::string> verdict = {};  ///< sentences
+    std::vector<int> ranks = {};            ///< that are named
+    bool begins_stall = false;              ///< the first report of this stall
+  };
+
   /// The next step of the caller.
   struct Step {
     bool gathers = false;            ///< ask all nodes, then call `on_evidence`
     double delay = 0;                ///< else: seconds until `on_time`
     std::vector<std::string> lines;  ///< for the consoles of all nodes
     std::optional<Hang> hang = {};
+    std::optional<Look> look = {};
+    bool is_moving = false;  ///< the job is not quiet, or not any more
   };
 
   /// Seconds until the first `on_time`.

@@ -123,6 +123,8 @@ struct LaunchPlan {
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
   StreamLogs chosen_lines;            ///< files for the lines of all workers that hold chosen words
+  std::string stacks_file;            ///< where the stacks of a hang are kept, if the job writes files
+  std::string on_hang_file;           ///< for the output of --on-hang, likewise
   std::vector<std::string> notices;   ///< sentences for the user, printed once at start
   Parameters parameters;              ///< of the template, for its services
   std::vector<std::string> services;  ///< run beside the workers of this job

@@ -303,7 +303,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   }
   plan.may_use_nccl = may_use_nccl(plan, snapshot);
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
-  plan.chosen_lines = name_chosen_lines(plan, job, log_folder);
+  name_node_files(plan, job, log_folder);
   plan.files = plan_files(chosen.mode, values);
   if (ranked) {  // a copy, because the controller's table may change, or have an older format
     plan.files.push_back({values.at(kOwnRankTable), "0640", ranked->text, /*is_private=*/true});
@@ -325,6 +325,8 @@ template <typename Visit>
 void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
   visit(plan.chosen_lines.out);
   visit(plan.chosen_lines.err);
+  visit(plan.stacks_file);
+  visit(plan.on_hang_file);
   for (auto& file : plan.files) {
     visit(file.path);
     visit(file.content);
@@ -400,7 +402,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   worker.log = name_logs(
       job, log_folder, {.name = "worker_" + to_string(worker.global_rank), .local_rank = to_string(worker.local_rank)});
   plan.workers.push_back(std::move(worker));
-  plan.chosen_lines = name_chosen_lines(plan, job, log_folder);
+  name_node_files(plan, job, log_folder);
   return plan;
 }
 

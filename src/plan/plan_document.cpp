@@ -63,13 +63,15 @@ std::string name_error_file(const RolePlan& shared, const Values& values) {
 
 /// In muster's layout the files lie beside the logs of the first worker, with the node rank in their names, because
 /// several nodes may share that directory.
-StreamLogs name_chosen_lines(const LaunchPlan& plan, const JobRequest& job, const std::string& folder) {
+void name_node_files(LaunchPlan& plan, const JobRequest& job, const std::string& folder) {
   const bool is_own = job.log_layout == LogLayout::ByRank;
   const bool is_beside = is_own && !plan.workers.empty();
   const std::string place =
       is_beside ? std::filesystem::path(plan.workers.front().log.out).parent_path().string() : folder;
   const std::string node = is_own && plan.placement.nodes > 1 ? "_" + to_string(plan.placement.node_rank) : "";
-  return {place + "/filtered_stdout" + node + ".log", place + "/filtered_stderr" + node + ".log"};
+  plan.chosen_lines = {place + "/filtered_stdout" + node + ".log", place + "/filtered_stderr" + node + ".log"};
+  plan.stacks_file = place + "/stacks" + node + ".txt";
+  plan.on_hang_file = place + "/on-hang" + node + ".log";
 }
 
 namespace {

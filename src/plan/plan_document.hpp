@@ -27,7 +27,7 @@ struct LogOwner {
 /// Empty: the mode has no such file, or no files are wanted.
 [[nodiscard]] std::string name_error_file(const RolePlan& shared, const Values& values);
 
-/// The files for lines of all workers that hold chosen words.
-[[nodiscard]] StreamLogs name_chosen_lines(const LaunchPlan& plan, const JobRequest& job, const std::string& folder);
+/// Names the files of the plan that are not of one process. `folder` is the attempt's.
+void name_node_files(LaunchPlan& plan, const JobRequest& job, const std::string& folder);
 
 }  // namespace muster

@@ -324,6 +324,7 @@ json::value to_document(const Outcome& outcome) {
                    {"gang", gang_document(outcome)},
                    {"past_attempts", past_attempts_document(outcome)},
                    {"workers", workers_document(outcome)},
+                   {"hang", outcome.hang.empty() ? json::value() : json::parse(outcome.hang)},
                    {"remarks", json::array(outcome.notices.begin(), outcome.notices.end())}};
   make_valid_utf8(document);
   return document;

@@ -252,8 +252,11 @@ Result<> write_error_file(const Outcome& outcome, const std::string& path) {
   if (!own.empty()) {
     return write_document("error file", path, json::parse(own));
   }
-  const json::object more{{"py_callstack", join(failure->last_lines, "\n")},
-                          {"timestamp", std::to_string(std::time(nullptr))}};
+  json::object more{{"py_callstack", join(failure->last_lines, "\n")},
+                    {"timestamp", std::to_string(std::time(nullptr))}};
+  if (!outcome.hang.empty()) {
+    more["hang"] = json::parse(outcome.hang);
+  }
   const std::string text =
       describe_failure(*failure) + (failure->error_message.empty() ? "" : ": " + failure->error_message);
   const json::object message{{"message", text}, {"errorCode", code}, {"extraInfo", more}};

@@ -19,12 +19,15 @@ signal.pause()
 @pytest.mark.parametrize("rank", [0, 3])
 def test_every_node_names_the_rank_for_which_the_others_wait(gang, rank):
     command = [sys.executable, "-c", ONE_IS_STOPPED, str(rank)]
-    job = gang(2, "--hang-report=1", workers=2, command=command)
+    hook = "--on-hang=echo node $MUSTER_HANG_NODE, ranks $MUSTER_HANG_RANKS"
+    job = gang(2, "--hang-report=1", hook, workers=2, command=command)
     job.start_all()
 
     for one in job.jobs.values():
         one.err.wait_for(f" s: 3 of 4 ranks are alike and not rank {rank}")
         one.err.wait_for("3 ranks are alike: state S")
+        one.err.wait_for("on-hang: node ")
+        one.err.wait_for(f", ranks {rank}\n")
     answer = job.muster.run("stacks", f"--job={job.jobs[1].guard()}", "--json")
     document = json.loads(answer.out.text)
 

@@ -295,6 +295,8 @@ void describe(Io& io, StatusReport& report) {
 template <typename Io>
 void describe(Io& io, Announce& announce) {
   io("text", announce.text, kSentence);
+  io("begins_stall", announce.begins_stall, Optional<Flag>{});
+  io("ranks", announce.ranks, kHungRanks);
 }
 
 template <typename Io>

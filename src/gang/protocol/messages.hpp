@@ -148,6 +148,8 @@ struct StatusReport {
 /// A warning for the consoles of all nodes: an agent sends it to the leader, which sends it to all agents.
 struct Announce {
   std::string text;
+  bool begins_stall = false;
+  std::vector<int> ranks{};  ///< see `StallBegun`
 };
 
 // --- Leader to agent ----------------------------------------------------------------------------

@@ -306,11 +306,13 @@ void Participant::handle(const StatusReady& ready, Instant /*now*/) {
   }
 }
 
-void Participant::handle(const Announced& announced, Instant /*now*/) {
+void Participant::handle(const Announced& announced, Instant now) {
+  const Announce line{announced.text, announced.stall.has_value(),
+                      announced.stall ? announced.stall->ranks : std::vector<int>()};
   if (is_linked_) {
-    send(Announce{announced.text});
+    send(line);
   } else {
-    actions_.emplace_back(LogLine{Level::Warning, announced.text});
+    take(line, now);
   }
 }
 
@@ -546,6 +548,9 @@ void Participant::take(const StatusReport& report, Instant /*now*/) {
 
 void Participant::take(const Announce& announce, Instant /*now*/) {
   actions_.emplace_back(LogLine{Level::Warning, announce.text});
+  if (announce.begins_stall) {
+    actions_.emplace_back(StallBegun{announce.ranks});
+  }
 }
 
 void Participant::take(const Hung& hung, Instant /*now*/) {

@@ -57,8 +57,9 @@ struct Leave {
 };
 
 /// A `Value` was exchanged while the attempt runs. gang/events.hpp has the requests to this node.
-using ParticipantAction = std::variant<Dial, SendToLeader, CloseLink, StartAttempt, Value, StopAttempt, PassSignal,
-                                       KillAttempt, SuspendNotice, Hung, DescribeStatus, StatusOfNode, LogLine, Leave>;
+using ParticipantAction =
+    std::variant<Dial, SendToLeader, CloseLink, StartAttempt, Value, StopAttempt, PassSignal, KillAttempt,
+                 SuspendNotice, Hung, StallBegun, DescribeStatus, StatusOfNode, LogLine, Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
 /// Decisions of one agent, also of the leader's own.

@@ -274,6 +274,36 @@ TEST(StallDetector, ReportsOnceAtTheLimitAndSaysThatTheJobMovesAgain) {
   EXPECT_EQ(words_of(detector.on_time(2)), "in 28.00");
 }
 
+TEST(StallDetector, TellsTheBeginningOfAStallFromOtherLooks) {
+  StallDetector detector({60, 0}, 4);
+  const auto job = job_of(4, in_collective(), {{1, loading()}});
+
+  EXPECT_TRUE(detector.on_time(10).is_moving);
+  EXPECT_FALSE(detector.on_evidence({job, 30}).look);
+  const auto first = detector.on_evidence({job, 60}).look;
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->why, "the job has not moved for 60 s");
+  EXPECT_EQ(first->verdict.front(), "3 of 4 ranks wait in all_reduce for rank 1");
+  EXPECT_EQ(first->ranks, std::vector{1});
+  EXPECT_TRUE(first->begins_stall);
+  const auto second = detector.on_evidence({job, 90});
+  EXPECT_FALSE(second.look->begins_stall);
+  EXPECT_FALSE(second.is_moving);
+  EXPECT_TRUE(detector.on_time(2).is_moving);
+}
+
+TEST(StallDetector, NamesARankInAStallThatHasBegunAlready) {
+  StallDetector detector({60, 0}, 4);
+  (void)detector.on_evidence({job_of(4, in_collective()), 30});
+  const auto alike = detector.on_evidence({job_of(4, in_collective()), 60});
+  EXPECT_TRUE(alike.look->begins_stall);
+  EXPECT_EQ(alike.look->ranks, std::vector<int>());
+
+  (void)detector.on_evidence({job_of(4, in_collective(), {{1, loading()}}), 90});
+  const auto named = detector.on_evidence({job_of(4, in_collective(), {{1, loading()}}), 120});
+  EXPECT_FALSE(named.look->begins_stall);
+}
+
 TEST(StallDetector, WaitsForTheNodesThatAreNotQuiet) {
   StallDetector detector({60, 0}, 4);
   const auto job = job_of(4, in_collective(), {{1, loading()}});

@@ -450,6 +450,8 @@ TEST(MakePlan, NamesErrorFilesByWholePaths) {
 TEST(MakePlan, NamesFilesOfChosenLinesByNodeWhereNodesShareTheFolder) {
   const LaunchPlan plan = plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice)});
   EXPECT_EQ(plan.chosen_lines, (StreamLogs{"attempt_0/filtered_stdout_1.log", "attempt_0/filtered_stderr_1.log"}));
+  EXPECT_EQ(plan.stacks_file, "attempt_0/stacks_1.txt");
+  EXPECT_EQ(plan.on_hang_file, "attempt_0/on-hang_1.log");
   EXPECT_EQ(plan_of({2}, 0, {role("worker", RoleCount::PerDevice)}).chosen_lines.out, "attempt_0/filtered_stdout.log");
 }
 

@@ -359,6 +359,14 @@ TEST(ReportDocument, OfASuccessHasNoFailure) {
   EXPECT_EQ(document.at("workers").at(0).at("signal"), nullptr);
 }
 
+TEST(ReportDocument, HasWhatWasSeenOfAHang) {
+  Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
+  EXPECT_EQ(to_document(outcome).at("hang"), nullptr);
+
+  outcome.hang = R"({"why":"the job has not moved for 60 s","stacks":[]})";
+  EXPECT_EQ(to_document(outcome).at("hang").at("why"), "the job has not moved for 60 s");
+}
+
 TEST(ReportDocument, OfAFailureNamesIt) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
   outcome.end.first_failure->last_lines = {"a", "b"};

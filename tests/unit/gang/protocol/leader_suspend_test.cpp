@@ -179,6 +179,7 @@ TEST(Status, RequestsAllNodesAndForwardsTheAnswers) {
   EXPECT_EQ(story.read_signal(1, StatusReport{1, "b", 0}), "1: status 42, 0 missing: b");
   EXPECT_EQ(story.read_signal(1, StatusReport{1, "late", 0}), "");
   EXPECT_EQ(story.read_signal(1, Announce{"it hangs"}), "0,1: announce: it hangs");
+  EXPECT_EQ(story.read_signal(1, Announce{"it hangs", true, {3}}), "0,1: announce: it hangs, for rank 3");
 }
 
 TEST(Hung, IsPassedOnWhereRanksAreNamedAndElseEndsTheAttempt) {

@@ -28,6 +28,13 @@ TEST(Signal, ReachesTheWorkersAndTheLeader) {
   EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
 }
 
+TEST(Announcement, TellsThisNodeThatAStallBegins) {
+  ParticipantStory story = running();
+  EXPECT_EQ(story.happen(Announced{"it hangs", StallBegun{{3}}}), "tell announce: it hangs, for rank 3");
+  EXPECT_EQ(story.read_signal(Announce{"it hangs", true, {3}}), "a stall begins: rank 3");
+  EXPECT_EQ(story.read_signal(Announce{"it moves"}), "");
+}
+
 TEST(Signal, ReachesTheWorkersASecondTime) {
   ParticipantStory story = running();
   (void)story.signal(SIGTERM);

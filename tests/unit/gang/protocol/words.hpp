@@ -58,7 +58,9 @@ namespace muster::gang {
       return "status " + std::to_string(report.number) + ", " + std::to_string(report.missing) +
              " missing: " + report.text;
     }
-    std::string operator()(const Announce& announce) const { return "announce: " + announce.text; }
+    std::string operator()(const Announce& announce) const {
+      return "announce: " + announce.text + (announce.begins_stall ? ", for " + describe_ranks(announce.ranks) : "");
+    }
     std::string operator()(const Hung& hung) const { return "hung: " + hung.why; }
     std::string operator()(const Suspend& suspend) const {
       return suspend.notice.is_withdrawn ? "go on after all"
@@ -134,6 +136,7 @@ namespace muster::gang {
       return notice.is_withdrawn ? "tell workers to go on" : "tell workers of a notice from " + notice.source;
     }
     std::string operator()(const Hung& hung) const { return "end those that hang: " + hung.why; }
+    std::string operator()(const StallBegun& stall) const { return "a stall begins: " + describe_ranks(stall.ranks); }
     std::string operator()(const DescribeStatus& wanted) const {
       return "describe status " + std::to_string(wanted.number);
     }

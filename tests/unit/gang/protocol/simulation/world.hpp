@@ -156,6 +156,7 @@ class World {
   // Workers that hear of a notice go on: nobody asks for one here, nor for the state of the job.
   void act(std::size_t /*index*/, const SuspendNotice& /*notice*/) {}
   void act(std::size_t /*index*/, const Hung& /*hung*/) {}
+  void act(std::size_t /*index*/, const StallBegun& /*stall*/) {}
   void act(std::size_t /*index*/, const DescribeStatus& /*wanted*/) {}
   void act(std::size_t /*index*/, const StatusOfNode& /*wanted*/) {}
   void act(std::size_t index, const LogLine& wanted) { log(name(index), " says: ", wanted.text); }
