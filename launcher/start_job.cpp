@@ -165,33 +165,33 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
     auto key = TRY(make_key(options, cluster));
     setup.key = std::move(key);
   }
-  gang::GangConfig& policy = setup.policy;
-  policy.job = cluster.job;
-  policy.node = cluster.node;
-  policy.options = options;
-  policy.options.token.clear();  // the key holds it
-  policy.version = MUSTER_VERSION;
-  policy.host = cluster.master_address;
-  policy.host_from = cluster.master_address_from;
-  policy.port = cluster.gang_port;
-  policy.hosts = cluster.hosts;
+  gang::GangConfig& config = setup.config;
+  config.job = cluster.job;
+  config.node = cluster.node;
+  config.options = options;
+  config.options.token.clear();  // the key holds it
+  config.version = MUSTER_VERSION;
+  config.host = cluster.master_address;
+  config.host_from = cluster.master_address_from;
+  config.port = cluster.gang_port;
+  config.hosts = cluster.hosts;
   std::random_device device;
-  policy.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
+  config.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
   return setup;
 }
 
 /// Setup for a job of one node without a gang: a worker of another launcher.
 gang::GangSetup make_lone_setup(const RunOptions& options) {
   gang::GangSetup setup;
-  setup.policy.node.rank = NodeRank{0};
-  setup.policy.node.host = options.host_name;
-  setup.policy.node.grace = options.grace;
+  setup.config.node.rank = NodeRank{0};
+  setup.config.node.host = options.host_name;
+  setup.config.node.grace = options.grace;
   return setup;
 }
 
 /// Fails if the only start method needs a missing secret. With several methods the nodes agree on another one.
 Result<> check_is_protected(const JobPlan& job, const ChosenMode& mode) {
-  const bool is_open = job.gang.policy.job.most_nodes > 1 && !job.gang.key;
+  const bool is_open = job.gang.config.job.most_nodes > 1 && !job.gang.key;
   if (!is_open || !job.others.empty() || !needs_token(mode)) {
     return {};
   }
@@ -243,8 +243,8 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   run_options.state_folder = files.state_folder;
   const int platform_restarts = planned.plan.cluster.platform_restarts;
   auto job = TRY(make_job_plan(std::move(planned), options));
-  job.gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
-  job.gang.policy.last_verdict = files.history.verdict;
+  job.gang.config.earlier_runs = std::max(files.history.runs, platform_restarts);
+  job.gang.config.last_verdict = files.history.verdict;
   auto exit_report = TRY(make_exit_report(options, files));
   TRY(check_record(run_options));
   exit_report.say = [&](const Outcome& outcome, const Result<>& report) {

@@ -38,9 +38,9 @@ std::string make_log_token() {
 gang::GangSetup setup_with_keys(const JobPlan& job) {
   gang::GangSetup setup = job.gang;
   const LinkCapacity room = room_for_links(job);
-  setup.policy.most_links = room.nodes;
+  setup.config.most_links = room.nodes;
   setup.most_strangers = room.strangers;
-  setup.policy.keys = exchange_keys();
+  setup.config.keys = exchange_keys();
   return setup;
 }
 
@@ -51,7 +51,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       loop_(std::move(link), run.options, run.inherited, *this),
       shutdown_(loop_, *this, run.exit_report.stream),
       record_(loop_, shutdown_.pending_work(), run_),
-      progress_(loop_.io(), loop_.helpers(), run.job.gang.policy.options.restarts.progress_file),
+      progress_(loop_.io(), loop_.helpers(), run.job.gang.config.options.restarts.progress_file),
       store_(loop_.io(), loop_.helpers()),
       sidecars_(loop_.io(), run.inherited, run.variables, run.marker),
       hang_record_(loop_.queues().logs()),
@@ -175,7 +175,7 @@ void Agent::connect_launcher() {
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
   for (OutputQueue* const console : {&loop_.queues().out(), &loop_.queues().error()}) {
-    (void)console->write(write_control(seat->nonce, kHello, run_.job.gang.policy.version));
+    (void)console->write(write_control(seat->nonce, kHello, run_.job.gang.config.version));
   }
   loop_.queues().watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
@@ -349,7 +349,7 @@ void Agent::report_attempt_over(std::optional<bool> made_progress) {
 /// Logs ranks and address at the start, which are known only once the nodes have met.
 void Agent::log_start(const LaunchPlan& plan, const std::string& interface) const {
   const Placement& placement = plan.placement;
-  if (run_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
+  if (run_.job.gang.config.job.most_nodes == 1 && placement.attempt == 0) {
     if (run_.job.plan.awaits_table) {
       log_info(plan.notices.front());
     }

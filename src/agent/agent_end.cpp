@@ -140,11 +140,11 @@ std::function<Result<>()> Agent::conclude() {
 // Control socket and notices.
 
 JobState Agent::job_state() const {
-  const gang::GangConfig& policy = run_.job.gang.policy;
-  const bool has_others = policy.job.most_nodes > 1;
-  return {policy.job.job_id == kNoJobId ? std::string() : policy.job.job_id,
-          has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(), policy.version,
-          loop_.guard(), policy.job.most_nodes};
+  const gang::GangConfig& config = run_.job.gang.config;
+  const bool has_others = config.job.most_nodes > 1;
+  return {config.job.job_id == kNoJobId ? std::string() : config.job.job_id,
+          has_others ? join_endpoint(config.host, std::to_string(config.port)) : std::string(), config.version,
+          loop_.guard(), config.job.most_nodes};
 }
 
 void Agent::start_control() {

@@ -49,7 +49,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       silence_timer_(input.io, kSilentDelay, [this] { report_silent_workers(); }),
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
-  const gang::GangOptions& options = input.run.job.gang.policy.options;
+  const gang::GangOptions& options = input.run.job.gang.config.options;
   if (options.early_exit_timeout || options.on_early_exit == gang::OnEarlyExit::Fail) {
     successes_.want_all();
   }

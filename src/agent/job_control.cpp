@@ -278,23 +278,26 @@ void JobControl::describe_status(const gang::DescribeStatus& wanted) {
 /// Runs in a helper process, because /proc may be large and a file system may hang.
 void JobControl::describe_pending() {
   const auto asked = described_.extract(described_.begin());
-  const std::set<int>& numbers = asked.mapped();
   if (asked.key() == kStacks) {
-    const auto describe_with = [this, numbers](const std::string& store) {
-      if (!end_) {
-        describe_stacks(numbers, hang::Stacks::Read, store);
-      }
-    };
-    if (!owner_.ask_store(describe_with)) {
-      describe_with("");
-    }
+    ask_store_and_describe(asked.mapped());
     return;
   }
   helper_.start({[this] { return status_line(); }, kHelperTimeout,
-                 [this, numbers](const HelperTask::Answer& answer) {
+                 [this, numbers = asked.mapped()](const HelperTask::Answer& answer) {
                    send_description(numbers,
                                     answer ? *answer : control::to_line(owner_.describe_node(), kMostLineBytes));
                  }});
+}
+
+void JobControl::ask_store_and_describe(const std::set<int>& numbers) {
+  const auto describe_with = [this, numbers](const std::string& store) {
+    if (!end_) {
+      describe_stacks(numbers, hang::Stacks::Read, store);
+    }
+  };
+  if (!owner_.ask_store(describe_with)) {
+    describe_with("");
+  }
 }
 
 /// A program whose memory cannot be read for now, since it waits for a page, must not hide the other ranks: then all

@@ -128,6 +128,7 @@ class JobControl : private HangWatchOwner {
   void gather(std::function<void(hang::Evidence)> then) override;
   void report(const hang::StallDetector::Step& step) override;
   void describe_pending();
+  void ask_store_and_describe(const std::set<int>& numbers);
   void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
   [[nodiscard]] std::string status_line() const;

@@ -112,7 +112,7 @@ Result<> JobRecord::open() {
 std::string JobRecord::path_for(const std::string& given) const {
   std::error_code ignored;  // the file cannot be opened then
   std::filesystem::path path = std::filesystem::absolute(given, ignored);
-  if (run_.job.gang.policy.job.most_nodes > 1) {
+  if (run_.job.gang.config.job.most_nodes > 1) {
     path.replace_filename(path.stem().string() + "-" + run_.options.host_name + path.extension().string());
   }
   return path.string();
@@ -150,10 +150,10 @@ std::string JobRecord::closing_line() const {
 }
 
 std::string JobRecord::page() const {
-  const gang::GangConfig& policy = run_.job.gang.policy;
+  const gang::GangConfig& config = run_.job.gang.config;
   return ledger::to_prometheus(
       ledger_, now_by<std::chrono::steady_clock>(),
-      {policy.job.job_id == kNoJobId ? "" : policy.job.job_id, run_.options.host_name, policy.version}, ranks());
+      {config.job.job_id == kNoJobId ? "" : config.job.job_id, run_.options.host_name, config.version}, ranks());
 }
 
 void JobRecord::send_page(MetricsServer::Send send) {

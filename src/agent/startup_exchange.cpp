@@ -182,7 +182,7 @@ StartupExchange::StartupExchange(boost::asio::io_context& io, const RunContext& 
     : run_(run),
       gang_(gang),
       ports_(reserve_ports(run.job.ports_to_reserve)),
-      inputs_(*this, io, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
+      inputs_(*this, io, run.job.inputs, run.job.gang.config.options.inputs_timeout),
       table_(run.job.input),
       route_(io, run.job.input) {
   route_.on_late = [this] { inputs_.check(); };

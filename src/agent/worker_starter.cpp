@@ -172,15 +172,15 @@ constexpr rlim_t kLeastStrangers = 32;
 
 /// Number of nodes that an agent may lead. If workers are counted, assumes that each node has as many as this one.
 rlim_t links_of(const gang::GangSetup& gang, int nodes) {
-  const int slots = std::max(1, gang.policy.node.slots);
-  const int total = gang.policy.job.total_slots.value_or(0);
+  const int slots = std::max(1, gang.config.node.slots);
+  const int total = gang.config.job.total_slots.value_or(0);
   const int linked =
-      gang.policy.job.total_slots ? std::min(gang.policy.job.most_nodes, (total + slots - 1) / slots) : nodes;
+      gang.config.job.total_slots ? std::min(gang.config.job.most_nodes, (total + slots - 1) / slots) : nodes;
   return gang.lead != gang::Lead::Never && linked > 1 ? static_cast<rlim_t>(linked) : 0;
 }
 
 rlim_t most_links(const gang::GangSetup& gang) {
-  return links_of(gang, gang.policy.job.most_nodes);
+  return links_of(gang, gang.config.job.most_nodes);
 }
 
 /// Descriptors of this process without links: muster's own, reserved ports, and for each worker two pipes and a
@@ -195,7 +195,7 @@ rlim_t descriptors_of(const JobPlan& job) {
 
 Result<> check_descriptors(const JobPlan& job) {
   const LaunchPlan& plan = job.plan;
-  const rlim_t links = links_of(job.gang, job.gang.policy.job.least_nodes);
+  const rlim_t links = links_of(job.gang, job.gang.config.job.least_nodes);
   const auto ports = static_cast<rlim_t>(job.ports_to_reserve);
   // A leader that listens needs room for peers that have not identified themselves yet.
   const rlim_t needed = descriptors_of(job) + links + (most_links(job.gang) > 0 ? kLeastStrangers : 0);
@@ -218,7 +218,7 @@ LinkCapacity room_for_links(const JobPlan& job) {
   }
   const auto remaining = [&limit](rlim_t taken) { return limit.rlim_cur - std::min(taken, limit.rlim_cur); };
   const rlim_t own = descriptors_of(job);
-  const rlim_t wanted = std::max(kEnoughStrangers, 2 * static_cast<rlim_t>(job.gang.policy.job.most_nodes));
+  const rlim_t wanted = std::max(kEnoughStrangers, 2 * static_cast<rlim_t>(job.gang.config.job.most_nodes));
   const rlim_t strangers =
       std::clamp(std::min(remaining(own + most_links(job.gang)) / 2, limit.rlim_cur / 4), kLeastStrangers, wanted);
   return {.nodes = remaining(own + strangers), .strangers = strangers};

@@ -59,7 +59,7 @@ std::optional<NodePorts> PortsValue::contribute(const StartupFacts& facts) {
   if (facts.ports.empty() && !facts.run.job.may_need(&LaunchPlan::exchanges_sizes)) {
     return std::nullopt;
   }
-  NodePorts node{{}, {}, facts.run.job.gang.policy.node.slots, facts.run.options.host_name};
+  NodePorts node{{}, {}, facts.run.job.gang.config.node.slots, facts.run.options.host_name};
   for (const WorkerPort& port : facts.ports) {
     node.ports.push_back(port.number());
   }
@@ -127,7 +127,7 @@ std::string why_not(const ChosenMode& mode, const StartupFacts& facts) {
   if (facts.run.run_folder.empty()) {
     return "there is no folder for its files (TMPDIR names another place)";
   }
-  if (facts.run.job.gang.policy.job.most_nodes > 1 && !facts.run.job.gang.key && needs_token(mode)) {
+  if (facts.run.job.gang.config.job.most_nodes > 1 && !facts.run.job.gang.key && needs_token(mode)) {
     return "it needs a token where there are several nodes (--token-file)";
   }
   return mode.method == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}, facts)

@@ -21,9 +21,9 @@ Gang::Gang(boost::asio::io_context& io, GangSetup setup, NodeActions& node)
     : io_(io),
       setup_(std::move(setup)),
       node_(node),
-      participant_(setup_.policy, Clock::now()),
+      participant_(setup_.config, Clock::now()),
       links_(io, setup_.key.get(), setup_.most_strangers, *this),
-      to_leader_(io, setup_.policy, setup_.key.get(), *this),
+      to_leader_(io, setup_.config, setup_.key.get(), *this),
       leader_timer_(io),
       participant_timer_(io) {}
 
@@ -251,22 +251,22 @@ void Gang::finish() {
 void Gang::lead_always() {
   if (const auto failure = lead()) {
     std::string why = failure->error.message;
-    const std::string holder = failure->is_in_use ? describe_port_holder(setup_.policy.port) : "";
+    const std::string holder = failure->is_in_use ? describe_port_holder(setup_.config.port) : "";
     why += holder.empty() ? "" : ", held by " + holder;
     add(ParticipantEvent(DialFailed{std::move(why), !failure->is_in_use}));
-  } else if (setup_.policy.job.most_nodes > 1) {
+  } else if (setup_.config.job.most_nodes > 1) {
     to_leader_.check_is_elsewhere();
   }
 }
 
 /// Opens the port and becomes the leader. Fails if another process has the port.
 std::optional<ListenFailure> Gang::lead() {
-  if (setup_.policy.job.most_nodes > 1) {
-    if (auto failure = links_.open(setup_.policy.port)) {
+  if (setup_.config.job.most_nodes > 1) {
+    if (auto failure = links_.open(setup_.config.port)) {
       return failure;
     }
   }
-  leader_.emplace(setup_.policy, Clock::now());
+  leader_.emplace(setup_.config, Clock::now());
   add(ParticipantEvent(LinkUp{/*is_own=*/true}));
   return std::nullopt;
 }
@@ -277,7 +277,7 @@ void Gang::lead_or_connect() {
   to_leader_.check_is_this_leader([this](bool is_ours) {
     const auto failure = is_ours ? lead() : std::nullopt;
     if (!is_ours && setup_.lead == Lead::IfReached) {
-      (void)links_.open(setup_.policy.port);  // without the port this agent may still find another leader
+      (void)links_.open(setup_.config.port);  // without the port this agent may still find another leader
     }
     if (failure && !failure->is_in_use) {
       add(ParticipantEvent(DialFailed{failure->error.message, /*is_final=*/true}));
@@ -291,9 +291,9 @@ void Gang::lead_or_connect() {
 /// node joins first, as on the owner of the address; then the agent of `arrival` (nullptr: this node reached itself
 /// through that address).
 void Gang::lead_as_reached(const LeaderEvent* arrival) {
-  say(Level::Info, setup_.policy.host_from + " '" + setup_.policy.host + "' leads to this host: leading the job");
+  say(Level::Info, setup_.config.host_from + " '" + setup_.config.host + "' leads to this host: leading the job");
   to_leader_.give_up();
-  leader_.emplace(setup_.policy, Clock::now());
+  leader_.emplace(setup_.config, Clock::now());
   std::deque<Event> later = std::exchange(queue_, {});
   ParticipantEvent up(LinkUp{/*is_own=*/true});
   handle(up);

@@ -89,7 +89,7 @@ struct GangConfig {
 struct GangSetup {
   Lead lead = Lead::Always;
   std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
-  GangConfig policy;
+  GangConfig config;
   std::size_t most_strangers = 64;  ///< limit of a leader's links to peers outside the job
 };
 

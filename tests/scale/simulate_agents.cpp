@@ -160,12 +160,12 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   gang::GangSetup setup;
   setup.lead = gang::Lead::Never;
   setup.key = key_;
-  setup.policy = simulated_policy(options_.agents, node, port_);
+  setup.config = simulated_config(options_.agents, node, port_);
   if (options_.is_by_arrival) {
-    setup.policy.node.rank.reset();
+    setup.config.node.rank.reset();
   }
   if (options_.values) {
-    setup.policy.keys = exchange_keys(*options_.values);
+    setup.config.keys = exchange_keys(*options_.values);
   }
   auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), nodes_.emplace_back(*this, node));
   const bool contributes = options_.values && options_.values->has_any();

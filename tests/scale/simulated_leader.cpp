@@ -63,17 +63,17 @@ gang::Contributed contribution_of(int node, const Values& values) {
   return {"values", std::move(bytes), {}};
 }
 
-gang::GangConfig simulated_policy(int agents, int node, std::uint16_t port) {
-  gang::GangConfig policy;
-  policy.seed = static_cast<std::uint64_t>(node) << 32U;
-  policy.host = "127.0.0.1";
-  policy.port = port;
-  policy.version = "simulated";
-  policy.job.least_nodes = policy.job.most_nodes = agents + 1;
-  policy.job.mode = "torchrun";
-  policy.node.rank = NodeRank{node};
-  policy.node.host = "host-" + std::to_string(node);
-  return policy;
+gang::GangConfig simulated_config(int agents, int node, std::uint16_t port) {
+  gang::GangConfig config;
+  config.seed = static_cast<std::uint64_t>(node) << 32U;
+  config.host = "127.0.0.1";
+  config.port = port;
+  config.version = "simulated";
+  config.job.least_nodes = config.job.most_nodes = agents + 1;
+  config.job.mode = "torchrun";
+  config.node.rank = NodeRank{node};
+  config.node.host = "host-" + std::to_string(node);
+  return config;
 }
 
 std::vector<std::string> leader_command(int agents, std::uint16_t port, const Values& values, bool is_encrypted) {
@@ -131,9 +131,9 @@ int lead(int agents, std::uint16_t port, const Values& values, std::shared_ptr<c
   gang::GangSetup setup;
   setup.lead = gang::Lead::Always;
   setup.key = std::move(key);
-  setup.policy = simulated_policy(agents, 0, port);
-  setup.policy.options.restarts.max_restarts = 1;
-  setup.policy.keys = exchange_keys(values);
+  setup.config = simulated_config(agents, 0, port);
+  setup.config.options.restarts.max_restarts = 1;
+  setup.config.keys = exchange_keys(values);
   LeadingNode node(io);
   gang::Gang gang(io, std::move(setup), node);
   node.gang = &gang;

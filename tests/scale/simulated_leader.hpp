@@ -42,7 +42,7 @@ struct Values {
 [[nodiscard]] gang::Contributed contribution_of(int node, const Values& values);
 
 /// The job as all simulated nodes know it.
-[[nodiscard]] gang::GangConfig simulated_policy(int agents, int node, std::uint16_t port);
+[[nodiscard]] gang::GangConfig simulated_config(int agents, int node, std::uint16_t port);
 
 /// This program as such a leader.
 [[nodiscard]] std::vector<std::string> leader_command(int agents, std::uint16_t port, const Values& values,

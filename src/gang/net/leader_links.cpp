@@ -206,11 +206,11 @@ std::string which_is(const Resolver::Addresses& addresses, const std::string& na
 
 }  // namespace
 
-LinkToLeader::LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key,
+LinkToLeader::LinkToLeader(boost::asio::io_context& io, const GangConfig& config, const GangKey* key,
                            EventQueue& events)
-    : host_(policy.host),
-      host_from_(policy.host_from),
-      port_(policy.port),
+    : host_(config.host),
+      host_from_(config.host_from),
+      port_(config.port),
       key_(key),
       events_(events),
       resolver_(io),

@@ -99,7 +99,7 @@ class LinkToLeader : public LinkOwner {
  public:
   /// `key` must outlive this object; without one the link is plain. `events` gets the results of dials and the
   /// events of the link.
-  LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key, EventQueue& events);
+  LinkToLeader(boost::asio::io_context& io, const GangConfig& config, const GangKey* key, EventQueue& events);
 
   /// Calls back once, later: true if the leader's address is one of this machine.
   void check_is_this_leader(std::function<void(bool)> answer);

@@ -14,18 +14,18 @@ namespace muster::gang {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Leader::Leader(GangConfig policy, Instant now)
-    : policy_(std::move(policy)),
-      roster_(policy_.job.most_nodes),
-      exchange_(policy_.keys),
-      rendezvous_timer_(policy_.options, now),
-      early_exit_(policy_.options),
-      newcomers_call_(policy_.options.last_call),
-      restart_decider_(policy_.options.restarts),
-      fence_(policy_.options.heartbeat_timeout, now),
+Leader::Leader(GangConfig config, Instant now)
+    : config_(std::move(config)),
+      roster_(config_.job.most_nodes),
+      exchange_(config_.keys),
+      rendezvous_timer_(config_.options, now),
+      early_exit_(config_.options),
+      newcomers_call_(config_.options.last_call),
+      restart_decider_(config_.options.restarts),
+      fence_(config_.options.heartbeat_timeout, now),
       next_silence_check_(now + silence_check_interval()),
       rest_until_(now) {
-  policy_.job = normalized(std::move(policy_.job));
+  config_.job = normalized(std::move(config_.job));
 }
 
 LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
@@ -163,7 +163,7 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
   JobEnd end = make_end(is_in_vain ? EndKind::Incomplete : EndKind::BadInput,
                         seat + describe(member) + ": " + preparing.waits_for);
   const bool may_go =
-      link != kOwnLink && is_in_vain && !policy_.job.total_slots && roster_.seated() > policy_.job.least_nodes;
+      link != kOwnLink && is_in_vain && !config_.job.total_slots && roster_.seated() > config_.job.least_nodes;
   if (!member.seat || may_go) {
     send(link, Finish{recorded(std::move(end))});
     actions_.emplace_back(Drop{link});
@@ -267,7 +267,7 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
 std::string Leader::describe_request(const Member& member, int signal) const {
   const auto seat = member.seat ? std::to_string(*member.seat) : "";
   const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
-  return policy_.job.most_nodes == 1 ? "" : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
+  return config_.job.most_nodes == 1 ? "" : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
 }
 
 JobEnd Leader::end_by_request(const std::string& request, int signal) {
@@ -324,7 +324,7 @@ void Leader::take(LinkId link, const Other& unexpected, Instant now) {
 // --- Time ---------------------------------------------------------------------------------------
 
 milliseconds Leader::silence_check_interval() const {
-  return std::min<milliseconds>(policy_.options.heartbeat_timeout / 8, seconds(1));
+  return std::min<milliseconds>(config_.options.heartbeat_timeout / 8, seconds(1));
 }
 
 void Leader::check_silence(Instant now) {
@@ -337,13 +337,13 @@ void Leader::check_silence(Instant now) {
     if (was_asleep) {
       member.last_heard = std::min(member.last_heard + asleep, now);
     }
-    if (link != kOwnLink && now - member.last_heard > policy_.options.heartbeat_timeout) {
+    if (link != kOwnLink && now - member.last_heard > config_.options.heartbeat_timeout) {
       silent.push_back(link);
     }
   }
   for (const LinkId link : silent) {
     if (roster_.find(link) != nullptr) {
-      const std::string why = "was silent for " + whole_seconds(policy_.options.heartbeat_timeout);
+      const std::string why = "was silent for " + whole_seconds(config_.options.heartbeat_timeout);
       handle(LinkLost{link, why}, now);
       actions_.emplace_back(Drop{link});
     }

@@ -96,7 +96,7 @@ using LeaderActions = std::vector<LeaderAction>;
 /// empty (a job of MIN to MAX nodes), the node ranks of an attempt number the occupied seats.
 class Leader {
  public:
-  Leader(GangConfig policy, Instant now);
+  Leader(GangConfig config, Instant now);
 
   [[nodiscard]] LeaderActions on(const LeaderEvent& event, Instant now);
 
@@ -262,7 +262,7 @@ class Leader {
     std::size_t bytes = 0;  ///< size of the reports so far
   };
 
-  GangConfig policy_;
+  GangConfig config_;
   State state_ = State::Rendezvous;
   Roster roster_;
   ExchangeServer exchange_;

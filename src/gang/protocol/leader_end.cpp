@@ -186,7 +186,7 @@ void Leader::log_next_step(bool waits_for_fence, Instant now) {
   const std::string count = attempt_.is_scaling_up()
                                 ? " (no restart is counted)"
                                 : " (restart " + std::to_string(restart_decider_.restarts()) + " of " +
-                                      std::to_string(policy_.options.restarts.max_restarts) + ")";
+                                      std::to_string(config_.options.restarts.max_restarts) + ")";
   say(attempt_.is_scaling_up() ? Level::Info : Level::Warning,
       (is_logged ? "" : attempt_.reason() + ": ") + "starting attempt " + std::to_string(attempt_.number()) + count +
           (rest_until_ > now ? " in " + format_seconds(seconds_of(rest_until_ - now)) + " s" : std::string()) +
@@ -248,14 +248,14 @@ bool Leader::can_continue_without(LinkId link, Instant now) {
   if (!restart_decider_.may_restart(now)) {
     return false;
   }
-  if (!policy_.job.total_slots) {
-    return others.size() >= static_cast<std::size_t>(policy_.job.least_nodes);
+  if (!config_.job.total_slots) {
+    return others.size() >= static_cast<std::size_t>(config_.job.least_nodes);
   }
   int slots = 0;
   for (const LinkId other : others) {
     slots += roster_.find(other)->join.node.slots;
   }
-  return slots >= *policy_.job.total_slots;
+  return slots >= *config_.job.total_slots;
 }
 
 /// Adds the leader's record of the whole job.

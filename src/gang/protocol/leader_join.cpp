@@ -48,7 +48,7 @@ std::string Leader::objection(const Join& join) const {
     return "muster " + join.version + " speaks version " + std::to_string(join.protocol) +
            " of the protocol, the leader version " + std::to_string(kProtocol) + "; all nodes need the same muster";
   }
-  if (std::string reason = describe_difference(join.job, policy_.job); !reason.empty()) {
+  if (std::string reason = describe_difference(join.job, config_.job); !reason.empty()) {
     return reason;
   }
   if (incarnations_.contains(join.incarnation)) {
@@ -57,7 +57,7 @@ std::string Leader::objection(const Join& join) const {
   if (join.node.slots > kMostSlots / std::max(1, roster_.seated() + 1)) {
     return "it has " + std::to_string(join.node.slots) + " slots, which no node has";
   }
-  if (join.node.rank && join.node.rank->value >= policy_.job.most_nodes) {
+  if (join.node.rank && join.node.rank->value >= config_.job.most_nodes) {
     return "its node rank is " + to_string(*join.node.rank) + ", and the job has " + describe_nodes();
   }
   return {};
@@ -65,13 +65,13 @@ std::string Leader::objection(const Join& join) const {
 
 /// True if the job would have too many workers with those of this node.
 bool Leader::is_too_much(const Join& join) const {
-  return policy_.job.total_slots && join.node.slots > *policy_.job.total_slots - roster_.seated_slots();
+  return config_.job.total_slots && join.node.slots > *config_.job.total_slots - roster_.seated_slots();
 }
 
 void Leader::place(LinkId link, Instant now) {
   Member& member = *roster_.find(link);
   const bool may_sit = state_ == State::Rendezvous;
-  const bool is_full = policy_.job.total_slots == roster_.seated_slots();
+  const bool is_full = config_.job.total_slots == roster_.seated_slots();
   const std::optional<int> wanted = member.join.node.rank ? std::optional(member.join.node.rank->value) : std::nullopt;
   if (wanted && roster_.holder(*wanted) == kOwnLink) {
     refuse(link, "node rank " + std::to_string(*wanted) + " is taken by " + describe(*roster_.find(kOwnLink)) +
@@ -80,9 +80,9 @@ void Leader::place(LinkId link, Instant now) {
     // It may be a node that came back before its loss was noticed. The holder of the seat has until its next
     // heartbeat to show that it is alive.
     roster_.claim(link, *wanted);
-  } else if (roster_.others() > policy_.most_links) {
+  } else if (roster_.others() > config_.most_links) {
     refuse(link,
-           "the leader has file descriptors for " + count_of(policy_.most_links, "other node") + " only (ulimit -Hn)");
+           "the leader has file descriptors for " + count_of(config_.most_links, "other node") + " only (ulimit -Hn)");
   } else if (may_sit && !is_full && is_too_much(member.join)) {
     refuse(link, "with its " + count_of(static_cast<std::size_t>(member.join.node.slots), "worker") +
                      " there would be " + std::to_string(roster_.seated_slots() + member.join.node.slots) +
@@ -100,23 +100,23 @@ void Leader::take_seat(LinkId link, int seat) {
   const Member& member = *roster_.find(link);
   if (link != kOwnLink) {
     say(Level::Debug, "node " + std::to_string(seat) + ", " + describe(member) + ", is here: " +
-                          std::to_string(policy_.job.total_slots ? roster_.seated_slots() : roster_.seated()) + " of " +
+                          std::to_string(config_.job.total_slots ? roster_.seated_slots() : roster_.seated()) + " of " +
                           describe_size());
   }
-  send(link, Admitted{NodeRank{seat}, seconds_of(policy_.options.heartbeat_timeout)});
+  send(link, Admitted{NodeRank{seat}, seconds_of(config_.options.heartbeat_timeout)});
 }
 
 /// Handles an agent without a seat in this attempt.
 void Leader::keep_or_refuse(LinkId link, Instant now) {
   const Member& member = *roster_.find(link);
   const bool is_full =
-      policy_.job.total_slots ? policy_.job.total_slots == roster_.seated_slots() : !roster_.free_seat();
-  if (end_ || !(policy_.options.restarts.max_restarts > 0 || (can_scale_up() && !is_full))) {
+      config_.job.total_slots ? config_.job.total_slots == roster_.seated_slots() : !roster_.free_seat();
+  if (end_ || !(config_.options.restarts.max_restarts > 0 || (can_scale_up() && !is_full))) {
     refuse(link, is_full ? "all " + describe_size() + " of the job are here already"
                          : "the job runs already, and it cannot restart (--max-restarts is 0)");
     return;
   }
-  if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(policy_.job.most_nodes)) {
+  if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(config_.job.most_nodes)) {
     refuse(link, "there are more spares than the job has nodes", /*may_retry=*/true);
     return;
   }
@@ -126,7 +126,7 @@ void Leader::keep_or_refuse(LinkId link, Instant now) {
 }
 
 void Leader::notify_spares(std::vector<LinkId> spares, bool does_job_run) {
-  send(std::move(spares), Admitted{std::nullopt, seconds_of(policy_.options.heartbeat_timeout), does_job_run});
+  send(std::move(spares), Admitted{std::nullopt, seconds_of(config_.options.heartbeat_timeout), does_job_run});
 }
 
 void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
@@ -166,7 +166,7 @@ void Leader::seat_spares() {
     const auto wanted = roster_.find(link)->join.node.rank;
     const auto seat = wanted ? std::optional(wanted->value) : roster_.free_seat();
     const bool is_wanted =
-        roster_.is_ready(link) || policy_.job.total_slots || roster_.seated() < policy_.job.least_nodes;
+        roster_.is_ready(link) || config_.job.total_slots || roster_.seated() < config_.job.least_nodes;
     if (is_wanted && seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
       take_seat(link, *seat);
     }
@@ -245,24 +245,24 @@ void Leader::gather(Instant now) {
 /// True if the job may start with the seated nodes. Where workers are counted, the node ranks must have no gap
 /// either.
 bool Leader::is_enough() const {
-  if (policy_.job.total_slots) {
-    return roster_.seated_slots() == *policy_.job.total_slots && roster_.end_of_seated() == roster_.seated();
+  if (config_.job.total_slots) {
+    return roster_.seated_slots() == *config_.job.total_slots && roster_.end_of_seated() == roster_.seated();
   }
-  return roster_.seated() >= policy_.job.least_nodes;
+  return roster_.seated() >= config_.job.least_nodes;
 }
 
 /// True if the job may start with the ready nodes; the others count as absent. The leader's node must be ready, and
 /// where workers are counted every node.
 bool Leader::is_enough_ready() const {
-  if (policy_.job.total_slots || policy_.job.least_nodes == policy_.job.most_nodes) {
+  if (config_.job.total_slots || config_.job.least_nodes == config_.job.most_nodes) {
     return is_enough() && roster_.is_ready();
   }
-  return roster_.seated_ready() >= policy_.job.least_nodes && roster_.is_ready(kOwnLink);
+  return roster_.seated_ready() >= config_.job.least_nodes && roster_.is_ready(kOwnLink);
 }
 
 /// True if a node could still come or is not ready. Absent nodes are awaited before the first attempt only.
 bool Leader::awaits_nodes() const {
-  const bool is_all = policy_.job.total_slots || roster_.seated() == policy_.job.most_nodes;
+  const bool is_all = config_.job.total_slots || roster_.seated() == config_.job.most_nodes;
   return !roster_.is_ready() || (!is_all && attempt_.number() == 0);
 }
 
@@ -320,14 +320,14 @@ bool Leader::is_seat_in_doubt(Instant now) {
 }
 
 std::string Leader::describe_nodes() const {
-  const bool is_range = policy_.job.least_nodes != policy_.job.most_nodes;
-  return (is_range ? std::to_string(policy_.job.least_nodes) + " to " : std::string()) +
-         count_of(static_cast<std::size_t>(policy_.job.most_nodes), "node");
+  const bool is_range = config_.job.least_nodes != config_.job.most_nodes;
+  return (is_range ? std::to_string(config_.job.least_nodes) + " to " : std::string()) +
+         count_of(static_cast<std::size_t>(config_.job.most_nodes), "node");
 }
 
 /// Size of the job: "4 nodes", "2 to 4 nodes", "8 workers".
 std::string Leader::describe_size() const {
-  return policy_.job.total_slots ? count_of(static_cast<std::size_t>(*policy_.job.total_slots), "worker")
+  return config_.job.total_slots ? count_of(static_cast<std::size_t>(*config_.job.total_slots), "worker")
                                  : describe_nodes();
 }
 
@@ -335,18 +335,18 @@ std::string Leader::describe_size() const {
 /// unknown: "5 of 8 workers came within 60 s, on 2 nodes". `how` follows the number, as in "came within 60 s".
 std::string Leader::describe_waiting(const std::string& how) const {
   const auto describe_absent = [&](int expected) {
-    const std::string missing = roster_.describe_missing(policy_.hosts, rendezvous_timer_.unresolved(), expected);
+    const std::string missing = roster_.describe_missing(config_.hosts, rendezvous_timer_.unresolved(), expected);
     const std::string unready = roster_.describe_unready();
     std::vector<std::string> all = {missing, unready, pending_};
     std::erase(all, "");
     return join(all, "; ");
   };
-  if (!policy_.job.total_slots) {
+  if (!config_.job.total_slots) {
     return std::to_string(roster_.seated()) + " of " + describe_nodes() + " " + how + ": " +
            describe_absent(roster_.seats());
   }
-  const bool is_all = roster_.seated_slots() == *policy_.job.total_slots;
-  const std::string absent = describe_absent(std::max(policy_.job.least_nodes, roster_.end_of_seated()));
+  const bool is_all = roster_.seated_slots() == *config_.job.total_slots;
+  const std::string absent = describe_absent(std::max(config_.job.least_nodes, roster_.end_of_seated()));
   return std::to_string(roster_.seated_slots()) + " of " + describe_size() + " " + how + ", on " +
          count_of(static_cast<std::size_t>(roster_.seated()), "node") +
          (is_all ? ", and their node ranks have a gap" : "") + (absent.empty() ? "" : ": " + absent);
@@ -356,8 +356,8 @@ void Leader::resolve_hosts() {
   std::vector<std::string> names;
   for (const int seat : roster_.missing()) {
     const auto index = static_cast<std::size_t>(seat);
-    if (index < policy_.hosts.size() && policy_.hosts[index] && names.size() < kHostsLookedUp) {
-      names.push_back(*policy_.hosts[index]);
+    if (index < config_.hosts.size() && config_.hosts[index] && names.size() < kHostsLookedUp) {
+      names.push_back(*config_.hosts[index]);
     }
   }
   if (!names.empty()) {
@@ -372,7 +372,7 @@ void Leader::report_progress(Instant now) {
   if (!rendezvous_timer_.take_progress(now) || rendezvous_timer_.is_ending()) {
     return;
   }
-  const bool is_one = policy_.job.total_slots.value_or(policy_.job.most_nodes) == 1;
+  const bool is_one = config_.job.total_slots.value_or(config_.job.most_nodes) == 1;
   // A node that waits for something may give up earlier by itself.
   const std::string progress = describe_waiting((is_one ? "is here after " : "are here after ") +
                                                 whole_seconds(now - rendezvous_timer_.since())) +
@@ -387,7 +387,7 @@ void Leader::report_progress(Instant now) {
 void Leader::check_deadlines(Instant now) {
   if (is_pending() && rendezvous_timer_.is_pending_in_vain(now)) {
     conclude(make_end(EndKind::Incomplete,
-                      "waited " + whole_seconds(policy_.options.inputs_timeout) + " in vain: " + pending_),
+                      "waited " + whole_seconds(config_.options.inputs_timeout) + " in vain: " + pending_),
              now);
   } else if (now >= rendezvous_timer_.deadline()) {
     give_up_gathering(now);
@@ -395,7 +395,7 @@ void Leader::check_deadlines(Instant now) {
 }
 
 void Leader::give_up_gathering(Instant now) {
-  const std::string reason = describe_waiting("came within " + whole_seconds(policy_.options.timeout));
+  const std::string reason = describe_waiting("came within " + whole_seconds(config_.options.timeout));
   conclude(attempt_.number() == 0 ? make_end(EndKind::Incomplete, reason) : make_end(EndKind::Lost, reason), now);
 }
 
@@ -404,13 +404,13 @@ void Leader::give_up_gathering(Instant now) {
 /// True if the job restarts for new nodes. Not after a rank has exited with 0, because its work would be done twice,
 /// and not where workers are counted, which leaves no room for more.
 bool Leader::can_scale_up() const {
-  return policy_.options.scale_up == ScaleUp::Now && policy_.job.least_nodes < policy_.job.most_nodes &&
-         !policy_.job.total_slots && !early_exit_.has_any_ended();
+  return config_.options.scale_up == ScaleUp::Now && config_.job.least_nodes < config_.job.most_nodes &&
+         !config_.job.total_slots && !early_exit_.has_any_ended();
 }
 
 /// True if another attempt may follow.
 bool Leader::can_start_again() const {
-  return policy_.options.restarts.max_restarts > 0 || can_scale_up();
+  return config_.options.restarts.max_restarts > 0 || can_scale_up();
 }
 
 /// Returns the spares that would get a seat if the job restarted now.

@@ -83,14 +83,14 @@ void Leader::start_attempt(const AttemptPorts& offer, Instant now) {
   Placement& placement = start.placement;
   placement.attempt = attempt_.number();
   placement.restarts = static_cast<int>(restart_decider_.restarts());
-  placement.max_restarts = policy_.options.restarts.max_restarts;
+  placement.max_restarts = config_.options.restarts.max_restarts;
   placement.nodes = record_.nodes;
   placement.master_address = workers_address(attempt_.nodes());
   placement.worker_port = announced_port(offer.worker_port);
   placement.slots_total = roster_.seated_slots();
   placement.is_decided = true;
-  start.orphan_limit_seconds = can_start_again() ? seconds_of(policy_.options.heartbeat_timeout) : 0;
-  start.restart_count = policy_.earlier_runs + attempt_.number();
+  start.orphan_limit_seconds = can_start_again() ? seconds_of(config_.options.heartbeat_timeout) : 0;
+  start.restart_count = config_.earlier_runs + attempt_.number();
   start.last_verdict = last_verdict();
   for (Merged& chunk : *merged) {
     send(attempt_.nodes(), std::move(chunk));
@@ -101,7 +101,7 @@ void Leader::start_attempt(const AttemptPorts& offer, Instant now) {
 /// Verdict of the attempt before, or of the run before.
 std::string Leader::last_verdict() const {
   if (record_.past_attempts.empty()) {
-    return policy_.last_verdict;
+    return config_.last_verdict;
   }
   return std::string(verdict_name(record_.past_attempts.back().is_loss ? Verdict::Lost : Verdict::Failed));
 }
@@ -115,7 +115,7 @@ void Leader::send_starts(Start start) {
     names.push_back(nodes.back().host);
   }
   const auto roles = find_role_slots(nodes);
-  const auto hosts = policy_.job.are_tasks ? find_host_places(names) : std::vector<HostPlace>();
+  const auto hosts = config_.job.are_tasks ? find_host_places(names) : std::vector<HostPlace>();
   Placement& placement = start.placement;
   for (std::size_t i = 0; i < attempt_.nodes().size(); ++i) {
     Member& member = *roster_.find(attempt_.nodes()[i]);
@@ -159,7 +159,7 @@ void Leader::record_arrivals() {
 /// Returns the leader's own address at which the other nodes reached it, whatever name or service led them to it. A
 /// job of one node uses the configured host.
 std::string Leader::workers_address(const std::vector<LinkId>& nodes) const {
-  if (nodes.size() == 1 && policy_.job.most_nodes > 1) {
+  if (nodes.size() == 1 && config_.job.most_nodes > 1) {
     return "127.0.0.1";  // the others never came: the configured host may lead nowhere
   }
   std::string address;
@@ -173,7 +173,7 @@ std::string Leader::workers_address(const std::vector<LinkId>& nodes) const {
     }
     address = address.empty() ? member->local : address;
   }
-  return address.empty() ? policy_.host : address;
+  return address.empty() ? config_.host : address;
 }
 
 /// Returns the nodes with their addresses. A node whose job is over may have left, and has none. A peer that came
@@ -225,7 +225,7 @@ void Leader::take(LinkId /*link*/, const SuspendFromAgent& asked, Instant now) {
 /// Of several notices the earliest deadline counts, and the first notice gives the name.
 void Leader::note_notice(const std::string& source, std::optional<milliseconds> within, Instant now) {
   const Instant deadline =
-      now + std::min(within.value_or(policy_.options.suspend_timeout), policy_.options.suspend_timeout);
+      now + std::min(within.value_or(config_.options.suspend_timeout), config_.options.suspend_timeout);
   if (notice_ && notice_->deadline <= deadline) {
     return;
   }

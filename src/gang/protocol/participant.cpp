@@ -13,16 +13,16 @@ namespace muster::gang {
 
 using std::chrono::milliseconds;
 
-Participant::Participant(GangConfig policy, Instant now)
-    : policy_(std::move(policy)),
-      leader_(join_endpoint(policy_.host, std::to_string(policy_.port))),
-      waits_for_(policy_.waits_for),
-      contributions_(policy_.keys),
-      connect_retry_(leader_, policy_.seed, policy_.options.timeout, now),
-      liveness_(policy_.options.heartbeat_timeout, now),
+Participant::Participant(GangConfig config, Instant now)
+    : config_(std::move(config)),
+      leader_(join_endpoint(config_.host, std::to_string(config_.port))),
+      waits_for_(config_.waits_for),
+      contributions_(config_.keys),
+      connect_retry_(leader_, config_.seed, config_.options.timeout, now),
+      liveness_(config_.options.heartbeat_timeout, now),
       last_turn_(now),
       started_(now) {
-  policy_.job = normalized(std::move(policy_.job));
+  config_.job = normalized(std::move(config_.job));
 }
 
 ParticipantActions Participant::start() {
@@ -67,7 +67,7 @@ std::optional<Instant> Participant::next_event() const {
 }
 
 Lease Participant::lease() const {
-  if (!has_workers() || are_workers_gone_ || policy_.job.most_nodes == 1) {
+  if (!has_workers() || are_workers_gone_ || config_.job.most_nodes == 1) {
     return {};
   }
   Lease lease{liveness_.heartbeat_timeout(), std::nullopt};
@@ -101,9 +101,9 @@ void Participant::handle(const LinkUp& up, Instant now) {
   is_spare_ = false;
   liveness_.on_link(now);
   Join join;
-  join.version = policy_.version;
-  join.job = policy_.job;
-  join.node = policy_.node;
+  join.version = config_.version;
+  join.job = config_.job;
+  join.node = config_.node;
   join.waits_for = waits_for_;
   join.contributes = contributions_.names();
   join.incarnation = connect_retry_.incarnation();
@@ -146,13 +146,13 @@ void Participant::handle(const LinkDown& down, Instant now) {
 void Participant::seek(const std::string& why, Instant now) {
   if (liveness_.is_admitted()) {
     log_line(Level::Warning, runs_without_us_ ? "lost the leader of this spare: looking for it for " +
-                                                    whole_seconds(policy_.options.heartbeat_timeout)
+                                                    whole_seconds(config_.options.heartbeat_timeout)
                                               : "lost the leader before the start: looking for it again");
     connect_retry_.begin_again(now);
     liveness_.forget();
     lost_while_spare_ = runs_without_us_ ? "the leader at " + leader_ + " was lost: it " + why : "";
     if (runs_without_us_) {
-      connect_retry_.give_up_at(now + policy_.options.heartbeat_timeout);
+      connect_retry_.give_up_at(now + config_.options.heartbeat_timeout);
     }
   }
   state_ = State::Connecting;

@@ -72,7 +72,7 @@ using ParticipantActions = std::vector<ParticipantAction>;
 ///   Left: told the end, gave up, lost the leader, or stopped by a signal
 class Participant {
  public:
-  Participant(GangConfig policy, Instant now);
+  Participant(GangConfig config, Instant now);
 
   [[nodiscard]] ParticipantActions start();
   [[nodiscard]] ParticipantActions on(const ParticipantEvent& event, Instant now);
@@ -155,7 +155,7 @@ class Participant {
   void log_line(Level level, std::string text);
   void log_line(std::optional<LogLine> log_line);
 
-  GangConfig policy_;
+  GangConfig config_;
   std::string leader_;     ///< "host:port", for messages
   std::string waits_for_;  ///< see `InputStatus`
   ExchangeClient contributions_;

@@ -10,6 +10,14 @@ import torch.distributed as distributed
 
 SECONDS, FOLDER = float(sys.argv[1]), pathlib.Path(sys.argv[2])
 SLOW_STEP = SECONDS / 15
+LAYERS = [
+    lambda size: torch.nn.Linear(size, size),
+    torch.nn.LayerNorm,
+    lambda _size: torch.nn.GELU(),
+    lambda _size: torch.nn.Softmax(dim=-1),
+    torch.nn.RMSNorm,
+    lambda _size: torch.nn.Dropout(),
+] * 2
 
 
 def until(end):
@@ -49,7 +57,7 @@ def main():
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
-    model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)])
+    model = torch.nn.Sequential(*[make(512) for make in LAYERS])
     tensor = torch.ones(8)
     phases = [compile_models, lambda: evaluate(model), lambda: save(model)]
     for phase in phases:

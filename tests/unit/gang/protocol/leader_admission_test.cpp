@@ -60,9 +60,9 @@ TEST(IpAllowList, RefusesMoreSlotsThanCanBeCounted) {
 }
 
 TEST(IpAllowList, RefusesMoreNodesThanThereIsRoomFor) {
-  GangConfig policy = job_of(1, 4);
-  policy.most_links = 2;
-  LeaderStory story(policy);
+  GangConfig config = job_of(1, 4);
+  config.most_links = 2;
+  LeaderStory story(config);
   (void)story.arrive(1, 1);
   (void)story.arrive(2, 2);
 

@@ -6,13 +6,13 @@ namespace {
 
 using State = Leader::State;
 
-GangConfig forbidding(GangConfig policy) {
-  policy.options.on_early_exit = OnEarlyExit::Fail;
-  return policy;
+GangConfig forbidding(GangConfig config) {
+  config.options.on_early_exit = OnEarlyExit::Fail;
+  return config;
 }
-GangConfig limited(GangConfig policy, milliseconds limit) {
-  policy.options.early_exit_timeout = limit;
-  return policy;
+GangConfig limited(GangConfig config, milliseconds limit) {
+  config.options.early_exit_timeout = limit;
+  return config;
 }
 
 TEST(EarlyExit, IsNoFailure) {

@@ -25,11 +25,11 @@ std::string wait_for_two(const std::vector<NodePart>& parts) {
   return is_old ? "a node has an old table" : "";
 }
 
-GangConfig exchanging(GangConfig policy) {
-  policy.keys = {{"ports", Phase::BeforeStart, 100, 60, in_words},
+GangConfig exchanging(GangConfig config) {
+  config.keys = {{"ports", Phase::BeforeStart, 100, 60, in_words},
                  {"table", Phase::BeforeStart, 100, 60, agreed, wait_for_two},
                  {"fence", Phase::WhileRunning, 100, 60, in_words}};
-  return policy;
+  return config;
 }
 
 Join with_ports(Join join) {

@@ -199,9 +199,9 @@ TEST(Ready, SpareIsTakenBeforeOneThatIsNot) {
 }
 
 TEST(Ready, NamesAFewOfManyThatAreNot) {
-  GangConfig policy = job_of(20);
-  policy.options.timeout = seconds(10);
-  LeaderStory story(policy);
+  GangConfig config = job_of(20);
+  config.options.timeout = seconds(10);
+  LeaderStory story(config);
   for (int node = 1; node < 20; ++node) {
     (void)arrive_unready(story, static_cast<LinkId>(node), node);
   }
@@ -217,9 +217,9 @@ TEST(Ready, NamesAFewOfManyThatAreNot) {
 // Jobs of MIN to MAX nodes: who is not ready has not come, as it were.
 
 GangConfig elastic(int least, int most) {
-  GangConfig policy = restarting(job_of(least, most));
-  policy.options.last_call = seconds(30);
-  return policy;
+  GangConfig config = restarting(job_of(least, most));
+  config.options.last_call = seconds(30);
+  return config;
 }
 
 TEST(Ready, IsNotRequiredAboveTheMinimumOfNodes) {
@@ -316,9 +316,9 @@ TEST(Ready, GivesItsSeatToASpareThatIs) {
 }
 
 TEST(Ready, IsRequiredOfTheLeadersNode) {
-  GangConfig policy = elastic(1, 2);
-  Leader leader(policy, Instant{});
-  LeaderStory other(policy);
+  GangConfig config = elastic(1, 2);
+  Leader leader(config, Instant{});
+  LeaderStory other(config);
   Join join = other.join_of(kOwnLink, 0);
   join.waits_for = "its rank table";
   (void)leader.on(Joined{kOwnLink, "", "", join}, Instant{});

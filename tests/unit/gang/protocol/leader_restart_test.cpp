@@ -92,9 +92,9 @@ TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
 }
 
 TEST(Restart, CountsNoRestartThatIsOlderThanTheWindow) {
-  GangConfig policy = restarting(job_of(2), 1);
-  policy.options.restarts.window = std::chrono::hours(1);
-  LeaderStory story = running(policy, 2);
+  GangConfig config = restarting(job_of(2), 1);
+  config.options.restarts.window = std::chrono::hours(1);
+  LeaderStory story = running(config, 2);
   (void)story.fail_all(0);
   (void)story.wait(std::chrono::minutes(61));
   (void)story.fail_all(1);
@@ -118,9 +118,9 @@ TEST(Restart, ForgetsWhatTheOldAttemptSaid) {
 }
 
 TEST(Restart, BacksOffFromTheSecondInARow) {
-  GangConfig policy = restarting(job_of(2), 20);
-  policy.options.restarts.no_progress_limit = 0;
-  LeaderStory story = running(policy, 2);
+  GangConfig config = restarting(job_of(2), 20);
+  config.options.restarts.no_progress_limit = 0;
+  LeaderStory story = running(config, 2);
   (void)story.fail_all(0);
   EXPECT_EQ(story.state(), State::Running) << "the first restart is at once";
   int attempt = 1;
@@ -135,9 +135,9 @@ TEST(Restart, BacksOffFromTheSecondInARow) {
 }
 
 TEST(Restart, WaitsForALongConfiguredBackoff) {
-  GangConfig policy = restarting(job_of(2), 20);
-  policy.options.restarts.backoff = seconds(300);
-  LeaderStory story = running(policy, 2);
+  GangConfig config = restarting(job_of(2), 20);
+  config.options.restarts.backoff = seconds(300);
+  LeaderStory story = running(config, 2);
   (void)story.fail_all(0);
   (void)story.fail_all(1);
 
@@ -146,8 +146,8 @@ TEST(Restart, WaitsForALongConfiguredBackoff) {
 }
 
 TEST(Restart, IsAtOnceAgainAfterASteadyRun) {
-  GangConfig policy = restarting(job_of(2), 20);
-  LeaderStory story = running(policy, 2);
+  GangConfig config = restarting(job_of(2), 20);
+  LeaderStory story = running(config, 2);
   (void)story.fail_all(0);
   (void)story.wait(seconds(300));
   (void)story.fail_all(1);
@@ -158,9 +158,9 @@ TEST(Restart, IsAtOnceAgainAfterASteadyRun) {
 }
 
 TEST(Restart, KeepsTheLastTenPastAttempts) {
-  GangConfig policy = restarting(job_of(1), 50);
-  policy.options.restarts.no_progress_limit = 0;
-  LeaderStory story = running(policy, 1);
+  GangConfig config = restarting(job_of(1), 50);
+  config.options.restarts.no_progress_limit = 0;
+  LeaderStory story = running(config, 1);
   for (int attempt = 0; attempt < 15; ++attempt) {
     (void)story.fail_all(attempt);
     (void)story.wait(seconds(61));
@@ -263,9 +263,9 @@ TEST(RestartDecider, ThatAFileDoesNotShowIsMissingHoweverDifferentTheFailures) {
 }
 
 TEST(RestartDecider, IsNotCheckedWhereTheRuleIsOff) {
-  GangConfig policy = restarting(job_of(2), 10);
-  policy.options.restarts.no_progress_limit = 0;
-  LeaderStory story = running(policy, 2);
+  GangConfig config = restarting(job_of(2), 10);
+  config.options.restarts.no_progress_limit = 0;
+  LeaderStory story = running(config, 2);
   for (int attempt = 0; attempt < 8; ++attempt) {
     (void)story.fail_all(attempt);
     (void)story.wait(seconds(59));
@@ -355,9 +355,9 @@ TEST(Replacement, ComesFromTheSpares) {
 }
 
 TEST(Replacement, IsWaitedForAndThenTheJobIsLost) {
-  GangConfig policy = restarting(job_of(3));
-  policy.options.timeout = seconds(60);
-  LeaderStory story = running(policy, 3);
+  GangConfig config = restarting(job_of(3));
+  config.options.timeout = seconds(60);
+  LeaderStory story = running(config, 3);
   (void)story.lose(1);
   (void)story.read_signal(0, Ended{});
   (void)story.read_signal(2, Ended{});

@@ -7,10 +7,10 @@ namespace {
 using State = Leader::State;
 
 [[nodiscard]] GangConfig scaling(int least, int most) {
-  GangConfig policy = job_of(least, most);
-  policy.options.scale_up = ScaleUp::Now;
-  policy.options.last_call = seconds(10);
-  return policy;
+  GangConfig config = job_of(least, most);
+  config.options.scale_up = ScaleUp::Now;
+  config.options.last_call = seconds(10);
+  return config;
 }
 
 TEST(ScaleUp, WaitsForTheNextRestartByDefault) {

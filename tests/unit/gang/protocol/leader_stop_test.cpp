@@ -7,8 +7,8 @@ namespace {
 using State = Leader::State;
 
 /// Attempt 0 has failed and ended, and a back-off or a fence keeps attempt 1 waiting.
-LeaderStory resting(const GangConfig& policy, int nodes) {
-  LeaderStory story = running(policy, nodes);
+LeaderStory resting(const GangConfig& config, int nodes) {
+  LeaderStory story = running(config, nodes);
   (void)story.lose(static_cast<LinkId>(nodes - 1));
   (void)story.end_all();
   EXPECT_EQ(story.state(), State::Resting);
@@ -121,9 +121,9 @@ TEST(StopElsewhere, LetsAnotherAgentComeBeforeTheStart) {
 }
 
 TEST(StopElsewhere, NamesNodesThatLeftBeforeTheStart) {
-  GangConfig policy = job_of(3);
-  policy.options.timeout = seconds(20);
-  LeaderStory story(policy);
+  GangConfig config = job_of(3);
+  config.options.timeout = seconds(20);
+  LeaderStory story(config);
   (void)story.arrive(1, 1);
   (void)story.read_signal(1, StopFromAgent{SIGTERM});
   (void)story.lose(1);

@@ -20,33 +20,33 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 [[nodiscard]] inline GangConfig job_of(int least, int most) {
-  GangConfig policy;
-  policy.job.job_id = "llama";
-  policy.job.mode = "torchrun";
-  policy.job.least_nodes = least;
-  policy.job.most_nodes = most;
-  return policy;
+  GangConfig config;
+  config.job.job_id = "llama";
+  config.job.mode = "torchrun";
+  config.job.least_nodes = least;
+  config.job.most_nodes = most;
+  return config;
 }
 [[nodiscard]] inline GangConfig job_of(int nodes) {
   return job_of(nodes, nodes);
 }
-[[nodiscard]] inline GangConfig restarting(GangConfig policy, int most = 3) {
-  policy.options.restarts.max_restarts = most;
-  return policy;
+[[nodiscard]] inline GangConfig restarting(GangConfig config, int most = 3) {
+  config.options.restarts.max_restarts = most;
+  return config;
 }
 
 class LeaderStory {
  public:
   /// The leader's own agent is there from the start, with two slots as everybody here.
-  explicit LeaderStory(const GangConfig& policy, std::optional<int> own_rank = 0)
-      : policy_(policy), leader_(policy, now_) {
+  explicit LeaderStory(const GangConfig& config, std::optional<int> own_rank = 0)
+      : config_(config), leader_(config, now_) {
     first_words = arrive(kOwnLink, own_rank);
   }
 
   /// A join as the job expects it, by the agent on "host-<letter of the link>".
   [[nodiscard]] Join join_of(LinkId link, std::optional<int> rank) {
     Join join;
-    join.job = normalized(policy_.job);
+    join.job = normalized(config_.job);
     join.incarnation = "incarnation " + std::to_string(++joins_);
     join.node.slots = 2;
     join.node.host = std::string("host-") + static_cast<char>('a' + link % 26);
@@ -178,7 +178,7 @@ class LeaderStory {
     }
   }
 
-  GangConfig policy_;
+  GangConfig config_;
   Instant now_{std::chrono::hours(1'000)};
   Leader leader_;
   std::set<LinkId> breathing_;
@@ -186,10 +186,10 @@ class LeaderStory {
 };
 
 /// A job of nodes 0 to n-1 whose first attempt runs.
-[[nodiscard]] inline LeaderStory running(const GangConfig& policy, int nodes) {
-  LeaderStory story(policy);
+[[nodiscard]] inline LeaderStory running(const GangConfig& config, int nodes) {
+  LeaderStory story(config);
   (void)story.arrive_all(nodes);
-  (void)story.wait(policy.job.least_nodes == policy.job.most_nodes ? milliseconds(0) : policy.options.last_call);
+  (void)story.wait(config.job.least_nodes == config.job.most_nodes ? milliseconds(0) : config.options.last_call);
   EXPECT_EQ(story.state(), Leader::State::Running);
   return story;
 }

@@ -10,8 +10,8 @@ Succeeded ends_well(int rank, bool is_last) {
   return {0, GlobalRank{rank}, LocalRank{rank % 2}, "worker", 100 + rank, 1.5, is_last};
 }
 
-LeaderStory noticed(int nodes, const GangConfig& policy) {
-  LeaderStory story = running(policy, nodes);
+LeaderStory noticed(int nodes, const GangConfig& config) {
+  LeaderStory story = running(config, nodes);
   EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "0,1: suspend within 26000 ms");
   return story;
 }
@@ -25,9 +25,9 @@ TEST(Suspend, SendsANoticeFromAnyNodeToAllNodes) {
 }
 
 TEST(Suspend, TakesTheSmallestRemainingTime) {
-  GangConfig policy = job_of(2);
-  policy.options.suspend_timeout = seconds(10);
-  LeaderStory story = running(policy, 2);
+  GangConfig config = job_of(2);
+  config.options.suspend_timeout = seconds(10);
+  LeaderStory story = running(config, 2);
 
   EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"muster suspend", {}, false}), "0,1: suspend within 10000 ms");
   EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "") << "that is later";

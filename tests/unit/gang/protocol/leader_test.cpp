@@ -127,9 +127,9 @@ TEST(Leader, TimesOutAndNamesNodesThatNeverConnected) {
 }
 
 TEST(Leader, DistinguishesNodesThatLeftFromThoseThatNeverJoined) {
-  GangConfig policy = job_of(4);
-  policy.options.timeout = seconds(20);
-  LeaderStory story(policy);
+  GangConfig config = job_of(4);
+  config.options.timeout = seconds(20);
+  LeaderStory story(config);
   (void)story.arrive(1, 1);
   (void)story.arrive(3, 3);
   (void)story.lose(3);
@@ -143,10 +143,10 @@ TEST(Leader, DistinguishesNodesThatLeftFromThoseThatNeverJoined) {
 }
 
 TEST(Leader, NamesHostsThatThePlatformKnowsAndWhetherTheyResolve) {
-  GangConfig policy = job_of(4);
-  policy.options.timeout = seconds(20);
-  policy.hosts = {"llm-0", "llm-1", "llm-2", std::nullopt};
-  LeaderStory story(policy);
+  GangConfig config = job_of(4);
+  config.options.timeout = seconds(20);
+  config.hosts = {"llm-0", "llm-1", "llm-2", std::nullopt};
+  LeaderStory story(config);
   (void)story.arrive(1, 1);
 
   EXPECT_NE(story.wait(seconds(18)).find("look up llm-2"), std::string::npos);
@@ -207,9 +207,9 @@ TEST(Leader, CallsAgainWhenTooFewWereLeft) {
 }
 
 TEST(Leader, StartsWithEnoughNodesAtTheDeadlineAlthoughTheLastCallRuns) {
-  GangConfig policy = job_of(2, 4);
-  policy.options.timeout = seconds(20);
-  LeaderStory story(policy);
+  GangConfig config = job_of(2, 4);
+  config.options.timeout = seconds(20);
+  LeaderStory story(config);
   (void)story.wait(seconds(15));
   (void)story.arrive(1, 1);
 
@@ -220,9 +220,9 @@ TEST(Leader, StartsWithEnoughNodesAtTheDeadlineAlthoughTheLastCallRuns) {
 }
 
 TEST(Leader, DoesNotTimeOutWhileACompleteGangReservesItsPort) {
-  GangConfig policy = job_of(2, 4);
-  policy.options.timeout = seconds(20);
-  LeaderStory story(policy);
+  GangConfig config = job_of(2, 4);
+  config.options.timeout = seconds(20);
+  LeaderStory story(config);
   story.answers_port = false;
   (void)story.arrive(1, 1);
   (void)story.wait(seconds(25));

@@ -8,10 +8,10 @@ using State = Leader::State;
 
 /// Nodes may be uneven, and as many as there are workers.
 GangConfig job_with_workers(int total, int most_nodes = 8) {
-  GangConfig policy = job_of(1, most_nodes);
-  policy.job.total_slots = total;
-  policy.options.timeout = seconds(60);
-  return policy;
+  GangConfig config = job_of(1, most_nodes);
+  config.job.total_slots = total;
+  config.options.timeout = seconds(60);
+  return config;
 }
 
 std::string arrive_with(LeaderStory& story, LinkId link, int slots, std::optional<int> rank = {}) {

@@ -37,9 +37,9 @@ TEST(Lease, IsTakenAnewWithTheNextAttempt) {
 }
 
 TEST(Lease, IsNoneInAJobOfOneNode) {
-  GangConfig policy = agent_of();
-  policy.job.most_nodes = policy.job.least_nodes = 1;
-  ParticipantStory story(policy);
+  GangConfig config = agent_of();
+  config.job.most_nodes = config.job.least_nodes = 1;
+  ParticipantStory story(config);
   (void)story.happen(LinkUp{/*is_own=*/true});
   (void)story.read_signal(Admitted{NodeRank{0}, 8});
   (void)story.read_signal(start_of(0));

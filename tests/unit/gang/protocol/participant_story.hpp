@@ -18,19 +18,19 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 [[nodiscard]] inline GangConfig agent_of(std::uint64_t seed = 1) {
-  GangConfig policy;
-  policy.job.job_id = "llama";
-  policy.node.rank = NodeRank{1};
-  policy.job.most_nodes = policy.job.least_nodes = 2;
-  policy.seed = seed;
-  policy.host = "llm-0";
-  policy.port = 29'500;
-  return policy;
+  GangConfig config;
+  config.job.job_id = "llama";
+  config.node.rank = NodeRank{1};
+  config.job.most_nodes = config.job.least_nodes = 2;
+  config.seed = seed;
+  config.host = "llm-0";
+  config.port = 29'500;
+  return config;
 }
 
 class ParticipantStory {
  public:
-  explicit ParticipantStory(GangConfig policy = agent_of()) : participant_(std::move(policy), now_) {
+  explicit ParticipantStory(GangConfig config = agent_of()) : participant_(std::move(config), now_) {
     first_words = take(participant_.start());
   }
 
@@ -124,8 +124,8 @@ class ParticipantStory {
   Participant participant_;
 };
 
-[[nodiscard]] inline ParticipantStory joined(GangConfig policy = agent_of()) {
-  ParticipantStory story(std::move(policy));
+[[nodiscard]] inline ParticipantStory joined(GangConfig config = agent_of()) {
+  ParticipantStory story(std::move(config));
   (void)story.happen(LinkUp{});
   (void)story.read_signal(Admitted{NodeRank{1}, 8});
   EXPECT_EQ(story.state(), Participant::State::Joined);

@@ -555,9 +555,9 @@ TEST(OwnAgent, LeavesWithTheEndOfTheJob) {
 // --- Inputs -------------------------------------------------------------------------------------
 
 TEST(Participant, JoinsWithWhatItWaitsForAndReportsChanges) {
-  GangConfig policy = agent_of();
-  policy.waits_for = "its rank table";
-  ParticipantStory story(std::move(policy));
+  GangConfig config = agent_of();
+  config.waits_for = "its rank table";
+  ParticipantStory story(std::move(config));
   EXPECT_EQ(story.happen(InputsChanged{"its rank table: initializing"}), "") << "nobody listens yet";
   (void)story.happen(LinkUp{});
   EXPECT_EQ(story.join->waits_for, "its rank table: initializing");
@@ -597,9 +597,9 @@ TEST(Participant, SendsNothingWithoutInputs) {
 }
 
 TEST(Participant, JoinsAnewAsReadyAsItIs) {
-  GangConfig policy = agent_of();
-  policy.waits_for = "its rank table";
-  ParticipantStory story = joined(std::move(policy));
+  GangConfig config = agent_of();
+  config.waits_for = "its rank table";
+  ParticipantStory story = joined(std::move(config));
   (void)story.happen(LinkDown{"closed the connection"});
   (void)story.happen(InputsChanged{});
   (void)story.wait(seconds(2));
@@ -616,10 +616,10 @@ Start start_of(int attempt) {
 }
 
 GangConfig exchanging() {
-  GangConfig policy = agent_of();
-  policy.keys = {{"ports", Phase::BeforeStart, 100, 100, all_parts},
+  GangConfig config = agent_of();
+  config.keys = {{"ports", Phase::BeforeStart, 100, 100, all_parts},
                  {"fence", Phase::WhileRunning, 100, 100, all_parts}};
-  return policy;
+  return config;
 }
 
 Merged merged(const std::string& key, int attempt, const std::string& bytes, bool has_round = false) {

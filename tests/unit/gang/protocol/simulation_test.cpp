@@ -62,7 +62,7 @@ TEST(Simulation, EndsAJobWithoutTroubleWithSuccess) {
   Scenario scenario = large_scenario(1, kManyAgents);
   scenario.faults.clear();
   scenario.failures = 0;
-  scenario.policy.job.most_nodes = scenario.policy.job.least_nodes = kManyAgents;
+  scenario.config.job.most_nodes = scenario.config.job.least_nodes = kManyAgents;
 
   const Finding finding = check(scenario);
 
@@ -80,10 +80,10 @@ TEST(Simulation, GrowsByTheNodesThatComeLater) {
     scenario.faults.clear();
     scenario.failures = 0;
     scenario.run_time = seconds(300);
-    scenario.policy.job.least_nodes = 1;
-    scenario.policy.job.most_nodes = 12;
-    scenario.policy.options.scale_up = ScaleUp::Now;
-    scenario.policy.options.restarts.max_restarts = 0;
+    scenario.config.job.least_nodes = 1;
+    scenario.config.job.most_nodes = 12;
+    scenario.config.options.scale_up = ScaleUp::Now;
+    scenario.config.options.restarts.max_restarts = 0;
     for (int host = 1; host < 12; ++host) {
       scenario.starts[static_cast<std::size_t>(host)] = seconds(5 * host);
     }
@@ -107,7 +107,7 @@ TEST(Simulation, BringsValuesTogetherWhileTheWorkersRun) {
   const Finding finding = check(scenario);
 
   EXPECT_EQ(finding.attempts, 1);
-  EXPECT_GE(finding.fences, static_cast<std::uint64_t>(scenario.policy.job.least_nodes));
+  EXPECT_GE(finding.fences, static_cast<std::uint64_t>(scenario.config.job.least_nodes));
 }
 
 TEST(Simulation, IsTheSameForTheSameSeed) {

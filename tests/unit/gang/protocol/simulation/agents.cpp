@@ -23,16 +23,16 @@ void World::start_agent(std::size_t index) {
   host.gang.reset();
   host.group.reset();
   host.asleep_until = now_;
-  GangConfig policy = job_policy();
-  policy.seed = random_();
-  policy.host = "host-0";
-  policy.node.host = "host-" + std::to_string(index);
-  policy.node.slots = scenario_.slots.empty() ? static_cast<int>(pick(1, 3)) : scenario_.slots.at(index);
-  policy.waits_for = wait_for_inputs(index);
+  GangConfig config = job_policy();
+  config.seed = random_();
+  config.host = "host-0";
+  config.node.host = "host-" + std::to_string(index);
+  config.node.slots = scenario_.slots.empty() ? static_cast<int>(pick(1, 3)) : scenario_.slots.at(index);
+  config.waits_for = wait_for_inputs(index);
   if (static_cast<int>(index) < scenario_.ranked) {
-    policy.node.rank = NodeRank{static_cast<int>(index)};
+    config.node.rank = NodeRank{static_cast<int>(index)};
   }
-  host.agent.emplace(std::move(policy), now_);
+  host.agent.emplace(std::move(config), now_);
   if (const std::string port = port_of(index); !port.empty()) {
     carry_out(index, host.agent->on(Contributed{kPortsKey, port, {}}, now_));
   }
@@ -40,10 +40,10 @@ void World::start_agent(std::size_t index) {
 }
 
 GangConfig World::job_policy() const {
-  GangConfig policy = scenario_.policy;
-  policy.keys = {{kPortsKey, Phase::BeforeStart, 10, std::size_t{1} << 20U, all_parts},
+  GangConfig config = scenario_.config;
+  config.keys = {{kPortsKey, Phase::BeforeStart, 10, std::size_t{1} << 20U, all_parts},
                  {kFenceKey, Phase::WhileRunning, kMostPart, kMostMerged, all_parts}};
-  return policy;
+  return config;
 }
 
 /// Some agents have no inputs yet. They get them later, all but a few.
@@ -266,7 +266,7 @@ void World::check_starts(const LeaderActions& actions) {
     attempt_ends_ = scenario_.run_time / 2 + up_to(scenario_.run_time);
     const auto nodes = static_cast<int>(starts.size());
     plan_fences(std::get<Start>(starts.front()->message).placement.attempt, nodes);
-    if (nodes < scenario_.policy.job.least_nodes || nodes > scenario_.policy.job.most_nodes) {
+    if (nodes < scenario_.config.job.least_nodes || nodes > scenario_.config.job.most_nodes) {
       violate("attempt starts with " + std::to_string(nodes) + " nodes");
     }
   }
@@ -282,7 +282,7 @@ void World::check_starts(const LeaderActions& actions) {
     }
     slots += slots_.at(link);
   }
-  if (const auto& total = scenario_.policy.job.total_slots; total && !starts.empty() && slots != *total) {
+  if (const auto& total = scenario_.config.job.total_slots; total && !starts.empty() && slots != *total) {
     violate("attempt starts with " + std::to_string(slots) + " workers");
   }
   for (const SendTo* const sent : starts) {

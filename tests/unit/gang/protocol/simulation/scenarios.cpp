@@ -47,9 +47,9 @@ void count_workers(Scenario& scenario, Draw& draw, int nodes, int hosts) {
   for (int host = 0; host < hosts; ++host) {
     scenario.slots.push_back(is_even ? 2 : static_cast<int>(draw.pick(1, 3)));
   }
-  scenario.policy.job.total_slots = std::accumulate(scenario.slots.begin(), scenario.slots.begin() + nodes, 0);
-  scenario.policy.job.least_nodes = 1;
-  scenario.policy.job.most_nodes = std::max(hosts, *scenario.policy.job.total_slots);
+  scenario.config.job.total_slots = std::accumulate(scenario.slots.begin(), scenario.slots.begin() + nodes, 0);
+  scenario.config.job.least_nodes = 1;
+  scenario.config.job.most_nodes = std::max(hosts, *scenario.config.job.total_slots);
 }
 
 }  // namespace
@@ -61,20 +61,20 @@ Scenario random_scenario(std::uint64_t seed) {
   const auto most = static_cast<int>(draw.pick(2, 6));
   const auto least = draw.chance(0.5) ? most : static_cast<int>(draw.pick(1, most));
   const auto hosts = std::max(3, most + static_cast<int>(draw.pick(0, 2)));
-  GangConfig& policy = scenario.policy;
-  policy.job.job_id = "simulation";
-  policy.job.mode = "torchrun";
-  policy.job.least_nodes = least;
-  policy.job.most_nodes = most;
+  GangConfig& config = scenario.config;
+  config.job.job_id = "simulation";
+  config.job.mode = "torchrun";
+  config.job.least_nodes = least;
+  config.job.most_nodes = most;
   scenario.grace = draw.chance(0.5) ? seconds(5) : seconds(30);
-  policy.options.timeout = seconds(60);
-  policy.options.last_call = draw.between(milliseconds(0), seconds(10));
-  policy.options.heartbeat_timeout = draw.chance(0.8) ? seconds(8) : seconds(3);
-  policy.options.restarts.max_restarts = static_cast<int>(draw.pick(0, 4));
-  policy.options.scale_up = draw.chance(0.5) ? ScaleUp::Now : ScaleUp::AtRestart;
-  policy.options.on_early_exit = draw.chance(0.2) ? OnEarlyExit::Fail : OnEarlyExit::Wait;
+  config.options.timeout = seconds(60);
+  config.options.last_call = draw.between(milliseconds(0), seconds(10));
+  config.options.heartbeat_timeout = draw.chance(0.8) ? seconds(8) : seconds(3);
+  config.options.restarts.max_restarts = static_cast<int>(draw.pick(0, 4));
+  config.options.scale_up = draw.chance(0.5) ? ScaleUp::Now : ScaleUp::AtRestart;
+  config.options.on_early_exit = draw.chance(0.2) ? OnEarlyExit::Fail : OnEarlyExit::Wait;
   if (draw.chance(0.2)) {
-    policy.options.early_exit_timeout = draw.between(milliseconds(100), seconds(20));
+    config.options.early_exit_timeout = draw.between(milliseconds(100), seconds(20));
   }
   scenario.ranked = draw.chance(0.6) ? most : 0;
   scenario.has_ports = draw.chance(0.3);
@@ -90,7 +90,7 @@ Scenario random_scenario(std::uint64_t seed) {
                  : std::optional(draw.between(milliseconds(0), draw.chance(0.7) ? seconds(2) : seconds(70))));
   }
   for (auto count = draw.chance(0.15) ? 0 : draw.pick(1, 4); count > 0; --count) {
-    scenario.faults.push_back(draw.fault(hosts, policy.options.heartbeat_timeout * 3 / 2));
+    scenario.faults.push_back(draw.fault(hosts, config.options.heartbeat_timeout * 3 / 2));
   }
   // An agent that is stopped while the network is cut cannot end its workers in time: a scenario has stopped agents
   // or a cut network, not both.
@@ -118,16 +118,16 @@ Scenario large_scenario(std::uint64_t seed, int hosts) {
   Draw draw(seed);
   Scenario scenario;
   scenario.seed = seed;
-  GangConfig& policy = scenario.policy;
-  policy.job.job_id = "simulation";
-  policy.job.mode = "torchrun";
-  policy.job.most_nodes = hosts - 5;
-  policy.job.least_nodes = hosts - 10;
+  GangConfig& config = scenario.config;
+  config.job.job_id = "simulation";
+  config.job.mode = "torchrun";
+  config.job.most_nodes = hosts - 5;
+  config.job.least_nodes = hosts - 10;
   scenario.grace = seconds(10);
-  policy.options.timeout = seconds(60);
-  policy.options.last_call = seconds(10);
-  policy.options.restarts.max_restarts = 3;
-  scenario.ranked = draw.chance(0.5) ? policy.job.most_nodes : 0;
+  config.options.timeout = seconds(60);
+  config.options.last_call = seconds(10);
+  config.options.restarts.max_restarts = 3;
+  scenario.ranked = draw.chance(0.5) ? config.job.most_nodes : 0;
   for (int host = 0; host < hosts; ++host) {
     scenario.starts.emplace_back(draw.between(milliseconds(0), draw.chance(0.99) ? seconds(2) : seconds(20)));
   }

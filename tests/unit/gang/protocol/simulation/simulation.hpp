@@ -39,7 +39,7 @@ struct Fault {
 /// Everything about a run that is not chance on the way.
 struct Scenario {
   std::uint64_t seed = 0;
-  GangConfig policy;
+  GangConfig config;
   int ranked = 0;                                   ///< agents of so many hosts know their node ranks
   std::vector<int> slots;                           ///< by host; empty: by chance
   bool has_ports = false;                           ///< every second host reserves one, which tells it from all others

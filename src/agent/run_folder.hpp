@@ -1,0 +1,40 @@
+#pragma once
+
+// The temporary directory of a run.
+
+#include "base/result.hpp"
+
+#include <string>
+
+namespace muster {
+
+/// A private directory and its content.
+class RunFolder {
+ public:
+  RunFolder() = default;
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder() = default;
+
+  /// Creates it in shared memory, where no disk can block. False: no shared memory, or it is full.
+  bool make_in_memory();
+  /// Creates it below `temporary_folder`, whose file system may hang (limited to 1 s).
+  Result<> make_below(const std::string& temporary_folder);
+  /// Empty: no directory.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// To be called by its last user; gives up after 200 ms if the file system hangs.
+  void remove();
+
+ private:
+  std::string path_;
+  bool is_in_memory_ = false;
+};
+
+/// Creates the directory in shared memory again if it is gone: at logout the user's shared memory may be cleared
+/// (logind.conf(5), RemoveIPC) while a job left in the background goes on.
+void make_again(const std::string& folder);
+
+/// Creates a private directory "<temporary_folder>/<name>_XXXXXX". The error names the reason.
+[[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder, const std::string& name);
+
+}  // namespace muster
