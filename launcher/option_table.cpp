@@ -18,7 +18,7 @@ constexpr const char* kIntroduction =
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
        muster check ranktable FILE          what is wrong with a rank table (--help behind it)
-       muster status|stop|suspend           about a job that runs here (--help behind it)
+       muster status|stacks|stop|suspend    about a job that runs here (--help behind it)
        muster doctor [--json]               what this system allows (--help behind it)
        muster token                         a secret for the links of a job (--help behind it)
        muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
