@@ -152,23 +152,26 @@ void MetricsServer::accept() {
   }
   is_accepting_ = true;
   acceptor_.async_accept([this](const ErrorCode& error, tcp::socket socket) {
-    if (error == boost::asio::error::operation_aborted) {
-      return;
+    if (error != boost::asio::error::operation_aborted) {
+      take(error, std::move(socket));
     }
-    is_accepting_ = false;
-    if (error) {  // no descriptor is left: at once the kernel would fail again
-      retry_.start(kMetricsTimeout, [this] { accept(); });
-      return;
-    }
-    (void)::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-    ++clients_;
-    const auto on_closed = [this] {
-      --clients_;
-      accept();
-    };
-    std::make_shared<Client>(*this, std::move(socket), on_closed)->read();
-    accept();
   });
+}
+
+void MetricsServer::take(const ErrorCode& error, tcp::socket socket) {
+  is_accepting_ = false;
+  if (error) {  // no descriptor is left: at once the kernel would fail again
+    retry_.start(kMetricsTimeout, std::bind_front(&MetricsServer::accept, this));
+    return;
+  }
+  (void)::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+  ++clients_;
+  const auto on_closed = [this] {
+    --clients_;
+    accept();
+  };
+  std::make_shared<Client>(*this, std::move(socket), on_closed)->read();
+  accept();
 }
 
 }  // namespace muster

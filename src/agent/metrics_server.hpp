@@ -36,6 +36,7 @@ class MetricsServer {
   class Client;
 
   void accept();
+  void take(const boost::system::error_code& error, boost::asio::ip::tcp::socket socket);
 
   boost::asio::io_context& io_;
   boost::asio::ip::tcp::acceptor acceptor_;

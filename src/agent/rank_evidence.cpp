@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -57,31 +58,51 @@ bool waits_for_program(const Program& program) {
   return program.stack && !program.stack->empty() && program.stack->front().file.ends_with("/subprocess.py");
 }
 
-/// The process, or below it the Python that a shell, or a Python in `subprocess`, has started: of several the one with
-/// the most CPU time.
-Program find_program(const Process& top, const std::vector<Process>& all) {
-  Program found{top, hang::read_stack(top.pid)};
-  if (is_python(found) && !waits_for_program(found)) {
-    return found;
-  }
-  std::optional<Program> busiest;
-  for (const Process& child : all) {
-    if (child.parent != top.pid) {
-      continue;
-    }
-    Program below = find_program(child, all);
-    if (is_python(below) && (!busiest || below.process.cpu_ticks > busiest->process.cpu_ticks)) {
-      busiest = std::move(below);
-    }
-  }
-  return busiest ? std::move(*busiest) : std::move(found);
+std::vector<Process> children_of(const std::vector<Process>& parents, const std::vector<Process>& all) {
+  std::vector<Process> children;
+  std::ranges::copy_if(all, std::back_inserter(children), [&](const Process& child) {
+    return std::ranges::find(parents, child.parent, &Process::pid) != parents.end();
+  });
+  return children;
 }
 
+/// The Python with the most CPU time, of equal ones the last; empty: there is none.
+std::optional<Program> find_busiest(const std::vector<Process>& processes) {
+  std::optional<Program> busiest;
+  for (const Process& process : processes) {
+    Program program{process, hang::read_stack(process.pid)};
+    if (is_python(program) && (!busiest || process.cpu_ticks >= busiest->process.cpu_ticks)) {
+      busiest = std::move(program);
+    }
+  }
+  return busiest;
+}
+
+/// Of the nearest Pythons below a process the busiest.
+std::optional<Program> find_below(const Process& top, const std::vector<Process>& all) {
+  std::optional<Program> busiest;
+  std::vector<Process> generation = children_of({top}, all);
+  while (!generation.empty() && !busiest) {
+    busiest = find_busiest(generation);
+    generation = children_of(generation, all);
+  }
+  return busiest;
+}
+
+/// The worker, or the Python that it has started if it is a shell, or a Python in `subprocess`.
 Program find_program(const Process& worker, const std::vector<Process>& below, hang::Stacks stacks) {
   if (stacks == hang::Stacks::LeaveOut) {
     return {worker, Error{ErrorKind::System, "the memory of a rank on this node cannot be read for now"}};
   }
-  return find_program(worker, below);
+  Program found{worker, hang::read_stack(worker.pid)};
+  while (!is_python(found) || waits_for_program(found)) {
+    auto next = find_below(found.process, below);
+    if (!next) {
+      break;
+    }
+    found = std::move(*next);
+  }
+  return found;
 }
 
 std::uint64_t io_bytes_of(pid_t process) {
@@ -136,6 +157,9 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)});
 }
 
+/// Ranks of a node that are looked at again: where more wait for nobody, the judgement does not hang on one.
+constexpr std::size_t kMostWatched = 8;
+
 /// A rank that waits for nobody, and whose calls have not changed so far.
 bool may_compute(const hang::RankEvidence& rank) {
   const hang::Place& place = rank.place;
@@ -150,12 +174,14 @@ void note_calls(hang::RankEvidence& rank, const Result<hang::Stack>& stack) {
 /// The Pythons of this node that do not describe themselves, all asked about at once.
 class OlderPythons {
  public:
-  /// `why`: our own reader does not know this Python.
-  void ask(std::size_t rank, pid_t process, const Error& why, hang::Place& place) {
-    if (auto py_spy = start_py_spy(process)) {
+  /// Asks py-spy if our own reader does not know this Python.
+  void set_stack_or_ask(std::size_t rank, hang::RankEvidence& evidence, Result<hang::Stack> stack) {
+    if (stack || stack.error().kind != ErrorKind::BadData) {
+      set_stack(evidence.place, std::move(stack));
+    } else if (auto py_spy = start_py_spy(evidence.pid)) {
       asked_.emplace_back(rank, std::move(*py_spy));
     } else {
-      place.no_stack = why.message + "; " + py_spy.error().message;
+      evidence.place.no_stack = stack.error().message + "; " + py_spy.error().message;
     }
   }
 
@@ -168,21 +194,11 @@ class OlderPythons {
     }
   }
 
-  /// Asks again about ranks that may compute, see `watch_calls`.
+  /// Asks again about ranks that run and may compute, see `watch_calls`.
   void watch_calls(std::vector<hang::RankEvidence>& ranks, Clock::time_point deadline) {
-    constexpr int kMostTimes = 8;  // each takes some 50 ms
+    constexpr int kMostTimes = 8;  // each takes some 50 ms of CPU time
     for (int i = 0; i < kMostTimes && Clock::now() < deadline; ++i) {
-      std::vector<std::pair<std::size_t, HelperProgram>> again;
-      for (const auto& [rank, py_spy] : asked_) {
-        if (auto started = may_compute(ranks[rank]) ? start_py_spy(ranks[rank].pid) : Error{}; started) {
-          again.emplace_back(rank, std::move(*started));
-        }
-      }
-      for (auto& [rank, py_spy] : again) {
-        const auto answer = py_spy.finish(deadline);
-        note_calls(ranks[rank], answer ? hang::read_py_spy(*answer, static_cast<std::uint64_t>(ranks[rank].pid))
-                                       : Error{ErrorKind::System, ""});
-      }
+      watch_calls_once(ranks, deadline);
     }
   }
 
@@ -191,18 +207,36 @@ class OlderPythons {
   }
 
  private:
-  std::vector<std::pair<std::size_t, HelperProgram>> asked_;
+  using Asked = std::vector<std::pair<std::size_t, HelperProgram>>;
+
+  void watch_calls_once(std::vector<hang::RankEvidence>& ranks, Clock::time_point deadline) {
+    Asked again;
+    for (const auto& [rank, py_spy] : asked_) {
+      if (again.size() == kMostWatched || ranks[rank].place.state != 'R' || !may_compute(ranks[rank])) {
+        continue;
+      }
+      if (auto started = start_py_spy(ranks[rank].pid)) {
+        again.emplace_back(rank, std::move(*started));
+      }
+    }
+    for (auto& [rank, py_spy] : again) {
+      if (const auto answer = py_spy.finish(deadline)) {
+        note_calls(ranks[rank], hang::read_py_spy(*answer, static_cast<std::uint64_t>(ranks[rank].pid)));
+      }
+    }
+  }
+
+  Asked asked_;
 };
 
 /// Looks again and again for a moment at ranks that may compute: a program that does calls other functions each time,
 /// unlike one that hangs.
 void watch_calls(std::vector<hang::RankEvidence>& ranks, OlderPythons& older, Clock::time_point deadline) {
-  constexpr int kMostRanks = 8;  // where more wait for nobody, the judgement does not hang on one
   constexpr int kTimesWhenRunning = 50;
   constexpr int kTimesWhenAsleep = 5;  // it would be at the same place each time
   constexpr int kPauseMs = 4;
   std::vector<hang::RankEvidence*> watched;
-  for (std::size_t i = 0; i < ranks.size() && watched.size() < kMostRanks; ++i) {
+  for (std::size_t i = 0; i < ranks.size() && watched.size() < kMostWatched; ++i) {
     if (may_compute(ranks[i]) && !older.contains(i)) {
       watched.push_back(&ranks[i]);
     }
@@ -230,23 +264,18 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   OlderPythons older;
   for (const control::WorkerStatus& worker : status.workers) {
+    hang::RankEvidence& evidence = gathered.ranks.emplace_back();
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
-    hang::RankEvidence evidence;
-    if (worker.pid > 0 && running != all.end()) {
+    if (worker.pid <= 0 || running == all.end()) {
+      evidence.place.end = worker.state;
+    } else {
       const std::vector<Process> below = descendants(all, worker.pid, {});
       Program program = find_program(*running, below, sources.stacks);
       evidence = describe_running(program.process, below);
-      if (!program.stack && program.stack.error().kind == ErrorKind::BadData) {
-        older.ask(gathered.ranks.size(), evidence.pid, program.stack.error(), evidence.place);
-      } else {
-        set_stack(evidence.place, std::move(program.stack));
-      }
-    } else {
-      evidence.place.end = worker.state;
+      older.set_stack_or_ask(gathered.ranks.size() - 1, evidence, std::move(program.stack));
     }
     evidence.rank = worker.global_rank;
     evidence.host = status.host;
-    gathered.ranks.push_back(std::move(evidence));
   }
   older.take_answers(gathered.ranks, deadline);
   watch_calls(gathered.ranks, older, deadline);
