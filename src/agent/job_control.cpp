@@ -88,8 +88,7 @@ std::string notice_text(const JobNotice& notice, double within, int attempt) {
 
 /// Changes the flag's byte in place, because a worker's library may have created and mapped the file.
 Result<> write_flag(const std::string& path, char flag) {
-  constexpr mode_t kOwnersAlone = 0600;
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivateFileMode));
   if (!file || ::pwrite(file.get(), &flag, 1, 0) != 1) {
     return system_error("cannot write '" + path + "'", errno);
   }

@@ -30,18 +30,6 @@ double now_by() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-/// Replaces the file at once, readable by all: its reader is usually another user.
-std::string replace_file(const std::string& path, const std::string& text) {
-  constexpr mode_t kForAll = 0644;
-  const std::string made = path + ".new";
-  const auto written = write_whole_file(made, text);
-  if (!written) {
-    return written.error().message;
-  }
-  const bool is_done = ::chmod(made.c_str(), kForAll) == 0 && ::rename(made.c_str(), path.c_str()) == 0;
-  return is_done ? "" : system_error("cannot write '" + path + "'", errno).message;
-}
-
 /// Empty: a file can be made in the folder, which is made, too. An earlier file is renamed or replaced, which must not
 /// happen to a device.
 std::string find_obstacle(const std::string& path) {
@@ -172,8 +160,12 @@ void JobRecord::send_page(MetricsServer::Send send) {
 void JobRecord::write_page() {
   soon_timer_.cancel();
   const bool is_last = ledger_.is_over();
-  file_task_.start({[this] { return replace_file(metrics_file_, page()); }, kPageTimeout,
-                    [this, is_last](const HelperTask::Answer& problem) {
+  constexpr mode_t kForAll = 0644;  // its reader is usually another user
+  const auto work = [this] {
+    const auto written = write_whole_file(metrics_file_, page(), kForAll);
+    return written ? std::string() : written.error().message;
+  };
+  file_task_.start({work, kPageTimeout, [this, is_last](const HelperTask::Answer& problem) {
                       if (!problem) {  // what writes it cannot be ended: one is enough
                         metrics_file_.clear();
                         regular_timer_.cancel();

@@ -98,11 +98,10 @@ WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds 
   return {};
 }
 
-Result<> write_whole_file(const std::string& path, std::string_view text) {
-  constexpr mode_t kOwnersAlone = 0600;
+Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode) {
   const std::string made = path + ".new";
-  const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
-  if (!file) {
+  const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!file || (mode != kPrivateFileMode && ::fchmod(file.get(), mode) != 0)) {  // whatever the umask is
     return system_error("cannot write '" + path + "'", errno);
   }
   if (const auto written = write_all(file.get(), text); written.missing > 0) {

@@ -88,9 +88,11 @@ struct WriteResult {
 /// `timeout` for it; a regular file never waits.
 [[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout = {});
 
-/// Writes a small file atomically: writes a new file, readable by its owner only, and renames it over the old one.
+inline constexpr mode_t kPrivateFileMode = 0600;
+
+/// Writes a small file atomically: writes a new file with these permissions, and renames it over the old one.
 /// Follows no link. Blocks as long as the file system hangs. Fails with `System`.
-[[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text);
+[[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode = kPrivateFileMode);
 
 /// Returns the text of the file at a path, or empty when it cannot be read. Passed to code that decides by the
 /// content of files, so that this code opens none.

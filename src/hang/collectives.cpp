@@ -139,6 +139,15 @@ Absent describe_absent(const Groups& groups, const std::set<int>& named) {
 
 }  // namespace
 
+std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank) {
+  std::vector<RankProgress> list;
+  list.reserve(by_rank.size());
+  for (const auto& [rank, progress] : by_rank) {
+    list.push_back(progress);
+  }
+  return list;
+}
+
 Absent find_absent(const std::vector<RankProgress>& progress) {
   const Groups groups = join_groups(progress);
   const std::set<int> idle = find_idle(progress);

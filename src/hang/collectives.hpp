@@ -28,6 +28,9 @@ struct RankProgress {
   std::vector<GroupProgress> groups;
 };
 
+/// The values, sorted by rank.
+[[nodiscard]] std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank);
+
 /// Ranks for which others wait.
 struct Absent {
   std::map<int, std::int64_t> ranks;  ///< with the last collective that each has entered; empty: nobody is named

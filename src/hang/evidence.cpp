@@ -44,19 +44,13 @@ json::object document_of(const Place& place, std::size_t most_frames) {
   return object;
 }
 
-int integer_of(const json::value& value, int otherwise) {
-  boost::system::error_code error;
-  const int number = value.is_number() ? value.to_number<int>(error) : otherwise;
-  return error ? otherwise : number;
-}
-
 std::optional<Frame> read_frame(const json::value& value) {
   const json::array* const fields = value.if_array();
   if (fields == nullptr || fields->size() != 3 || !fields->at(0).is_string() || !fields->at(1).is_string()) {
     return {};
   }
   return Frame{one_line(std::string_view(fields->at(0).get_string()), kMostTextBytes),
-               one_line(std::string_view(fields->at(1).get_string()), kMostTextBytes), integer_of(fields->at(2), 0)};
+               one_line(std::string_view(fields->at(1).get_string()), kMostTextBytes), number_of(&fields->at(2), 0)};
 }
 
 Place read_place(const json::object& object) {
@@ -75,24 +69,18 @@ Place read_place(const json::object& object) {
   return place;
 }
 
-std::uint64_t counter_of(const json::value& value) {
-  boost::system::error_code error;
-  const auto number = value.is_number() ? value.to_number<std::uint64_t>(error) : 0;
-  return error ? 0 : number;
-}
-
 /// Reads [rank, pid, switches, io_bytes, children_ms, calls].
 std::optional<RankEvidence> read_rank(const json::value& value) {
   constexpr std::size_t kFields = 6;
   const json::array* const fields = value.if_array();
-  if (fields == nullptr || fields->size() != kFields || integer_of(fields->at(0), -1) < 0) {
+  if (fields == nullptr || fields->size() != kFields || number_of(&fields->at(0), -1) < 0) {
     return {};
   }
   RankEvidence rank;
-  rank.rank = integer_of(fields->at(0), -1);
-  rank.pid = integer_of(fields->at(1), -1);
-  rank.counters = {counter_of(fields->at(2)), counter_of(fields->at(3)), counter_of(fields->at(4)),
-                   counter_of(fields->at(5))};
+  rank.rank = number_of(&fields->at(0), -1);
+  rank.pid = number_of(&fields->at(1), -1);
+  rank.counters = {number_of<std::uint64_t>(&fields->at(2), 0), number_of<std::uint64_t>(&fields->at(3), 0),
+                   number_of<std::uint64_t>(&fields->at(4), 0), number_of<std::uint64_t>(&fields->at(5), 0)};
   return rank;
 }
 
@@ -317,7 +305,7 @@ std::string group_text(const json::object& found) {
   std::vector<int> ranks;
   if (const json::array* const listed = array_at(found, "ranks"); listed != nullptr) {
     std::ranges::transform(*listed, std::back_inserter(ranks),
-                           [](const json::value& rank) { return integer_of(rank, -1); });
+                           [](const json::value& rank) { return number_of(&rank, -1); });
   }
   const Place place = read_place(found);
   std::string text = describe_ranks(ranks) + ": " + (place.end.empty() ? describe_kernel(place) : place.end) + "\n";
@@ -341,8 +329,7 @@ std::string stacks_text(const json::object& answer) {
     text += (i == 0 ? "\n" : "") +
             (line.is_string() ? one_line(std::string_view(line.get_string()), kMostTextBytes) : "") + "\n";
   }
-  const json::value* const missing = answer.if_contains("missing");
-  const int left = missing == nullptr ? 0 : integer_of(*missing, 0);
+  const int left = number_of(answer.if_contains("missing"), 0);
   return text + (left > 0 ? count_of(static_cast<std::size_t>(left), "node") + " did not answer in time\n" : "");
 }
 

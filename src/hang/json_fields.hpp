@@ -28,6 +28,14 @@ constexpr std::size_t kMostTextBytes = 400;
   return value == nullptr ? nullptr : value->if_array();
 }
 
+/// `otherwise`: it is no number of this type.
+template <typename Number>
+[[nodiscard]] Number number_of(const json::value* value, Number otherwise) {
+  boost::system::error_code error;
+  const Number number = value != nullptr && value->is_number() ? value->to_number<Number>(error) : otherwise;
+  return error ? otherwise : number;
+}
+
 /// Calls `visit` with each object of an array.
 template <typename Visit>
 void for_each_object(const json::array* array, const Visit& visit) {

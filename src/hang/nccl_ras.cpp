@@ -355,6 +355,7 @@ std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& commun
   std::size_t numbers_left = std::size_t{1} << 22U;  // each rank of a group has a list of all of them
   const RanksByProcess by_process = find_ranks(communicators, world_size);
   std::vector<RankedGroup> groups;
+  groups.reserve(communicators.size());
   for (const RasCommunicator& communicator : communicators) {
     groups.push_back(rank_group(communicator, by_process, world_size));
   }
@@ -376,11 +377,7 @@ std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& commun
                             rank->init_state == kInProgress ? "communicator init" : ""});
     }
   }
-  std::vector<RankProgress> all;
-  for (auto& [rank, one] : progress) {
-    all.push_back(std::move(one));
-  }
-  return all;
+  return list_of(std::move(progress));
 }
 
 }  // namespace muster::hang

@@ -66,10 +66,11 @@ void read_group(const json::object& object, std::size_t& numbers_left, std::map<
   }
 }
 
-}  // namespace
+/// By name and first rank.
+using WrittenGroups = std::map<std::pair<std::string, int>, WrittenGroup>;
 
-json::array progress_document(const std::vector<RankProgress>& progress, std::size_t most_bytes) {
-  std::map<std::pair<std::string, int>, WrittenGroup> by_name;  // and by the first rank
+WrittenGroups join_groups_of(const std::vector<RankProgress>& progress) {
+  WrittenGroups by_name;
   for (const RankProgress& rank : progress) {
     for (const GroupProgress& group : rank.groups) {
       WrittenGroup& written = by_name[{group.group, group.ranks.empty() ? -1 : group.ranks.front()}];
@@ -77,15 +78,27 @@ json::array progress_document(const std::vector<RankProgress>& progress, std::si
       written.ranks[{group.enqueued, group.started, group.completed, group.operation}].push_back(rank.rank);
     }
   }
+  return by_name;
+}
+
+}  // namespace
+
+json::array progress_document(const std::vector<RankProgress>& progress, std::size_t most_bytes) {
+  const WrittenGroups by_name = join_groups_of(progress);
+  std::vector<const WrittenGroup*> groups;
+  groups.reserve(by_name.size());
+  for (const auto& [name, group] : by_name) {
+    groups.push_back(&group);
+  }
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const WrittenGroup* group) { return group->ranks.size() != 1; });
   json::array document;
-  for (const bool is_even : {false, true}) {
-    for (const auto& [name, group] : by_name) {
-      json::object object = (group.ranks.size() == 1) == is_even ? document_of(group) : json::object();
-      const std::size_t bytes = object.empty() ? 0 : json::serialize(object).size() + 1;
-      if (bytes > 0 && bytes <= most_bytes) {
-        most_bytes -= bytes;
-        document.push_back(std::move(object));
-      }
+  for (const WrittenGroup* const group : groups) {
+    json::object object = document_of(*group);
+    const std::size_t bytes = json::serialize(object).size() + 1;
+    if (bytes <= most_bytes) {
+      most_bytes -= bytes;
+      document.push_back(std::move(object));
     }
   }
   return document;
@@ -95,11 +108,7 @@ std::vector<RankProgress> read_progress(const json::array& document) {
   std::size_t numbers_left = std::size_t{1} << 22U;  // each rank of a group has a list of all of them
   std::map<int, RankProgress> progress;
   for_each_object(&document, [&](const json::object& group) { read_group(group, numbers_left, progress); });
-  std::vector<RankProgress> ranks;
-  for (auto& [rank, one] : progress) {
-    ranks.push_back(std::move(one));
-  }
-  return ranks;
+  return list_of(progress);
 }
 
 }  // namespace muster::hang

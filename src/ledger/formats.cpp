@@ -112,7 +112,7 @@ std::string of_ranks(const std::string& name, const char* help, const std::vecto
   std::string text;
   for (const RankState& rank : ranks) {
     if (const std::string number = value(rank); !number.empty()) {
-      text += name + "{rank=\"" + std::to_string(rank.rank) + "\"} " + number + "\n";
+      text.append(name).append("{rank=\"").append(std::to_string(rank.rank)).append("\"} ").append(number).append("\n");
     }
   }
   return text.empty() ? text : heading(name, "gauge", help) + text;

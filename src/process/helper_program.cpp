@@ -15,6 +15,7 @@ namespace {
 
 [[noreturn]] void run_program(const std::vector<std::string>& command, int output, pid_t parent) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) {
     arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): execv's
   }
