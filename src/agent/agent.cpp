@@ -288,6 +288,7 @@ void Agent::act(const gang::Hung& hung) {
 
 /// The command of --on-hang hears of this node's workers alone; those that are named may be on others.
 void Agent::act(const gang::StallBegun& stall) {
+  record({.kind = ledger::Kind::Stalled, .text = stall.ranks.empty() ? "" : describe_ranks(stall.ranks)});
   if (!attempt_) {
     return;
   }

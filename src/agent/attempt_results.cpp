@@ -424,7 +424,8 @@ void AttemptLog::on_still_waiting(std::chrono::nanoseconds left) {
 
 void AttemptLog::on_overdue(std::size_t worker, const EndRequest& request, const std::string& place) {
   log_warning(describe(worker) + " did not end within " + seconds_of(request.grace) + " of " +
-              signal_name(request.signal) + (place.empty() ? "" : "; it is " + place) + ": killing it");
+              signal_name(workers_.is_aborted(worker) ? SIGABRT : request.signal) +
+              (place.empty() ? "" : "; it is " + place) + ": killing it");
 }
 
 void AttemptLog::on_orphans(const std::vector<Process>& left) {

@@ -222,7 +222,12 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
   }
   question.lines.clear();
   question.missing = job_.nodes;
-  question.timer.start(kStatusTimeout, [this, &question] { answer(question); });
+  question.timer.start(kStatusTimeout, [this, &question] {
+    answer(question, question.lines.empty()
+                         ? "no node has answered in time, not even this one: node 0, which asks all, "
+                           "may hang"
+                         : "");
+  });
   owner_.notify(gang::StatusWanted{question.number, question.what});
 }
 

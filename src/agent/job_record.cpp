@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -49,10 +50,15 @@ std::string find_obstacle(const std::string& path) {
 }  // namespace
 
 Result<> check_record(const RunOptions& options) {
+  std::set<std::filesystem::path> files;
   for (const auto* const given : {&options.events, &options.trace, &options.metrics}) {
     const bool is_address = *given && given == &options.metrics && TRY(metrics_endpoint(**given));
     if (!*given || is_address) {
       continue;
+    }
+    std::error_code unresolved;  // a relative path in a folder that is gone: names it twice at worst
+    if (!files.insert(std::filesystem::absolute((*given)->value, unresolved).lexically_normal()).second) {
+      return wrong_value(**given, "a file that no other of --events, --trace and --metrics has");
     }
     const auto obstacle = HelperTask::wait_for({[&] { return find_obstacle((*given)->value); }, kPageTimeout});
     if (!obstacle) {

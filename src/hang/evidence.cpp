@@ -102,7 +102,7 @@ void read_group(const json::value& value, const std::string& host, std::vector<R
   }
 }
 
-/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "progress": [...]}`.
+/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "fabric_bytes": N, "progress": [...]}`.
 void read_line(const std::string& line, Evidence& evidence) {
   boost::system::error_code error;
   const json::value document = json::parse(line, error);
@@ -117,6 +117,9 @@ void read_line(const std::string& line, Evidence& evidence) {
   }
   if (std::string store = text_at(*node, "store"); !store.empty()) {
     evidence.store = std::move(store);
+  }
+  if (const json::value* const fabric = node->if_contains("fabric_bytes")) {
+    evidence.fabric_bytes = evidence.fabric_bytes.value_or(0) + number_of<std::uint64_t>(fabric, 0);
   }
   for (const json::value& group : *groups) {
     read_group(group, text_at(*node, "host"), evidence.ranks);
@@ -156,6 +159,9 @@ std::string write_groups(const Evidence& evidence, const json::array& progress, 
   json::object line{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}};
   if (!evidence.store.empty()) {
     line["store"] = valid_utf8(evidence.store);
+  }
+  if (evidence.fabric_bytes) {
+    line["fabric_bytes"] = *evidence.fabric_bytes;
   }
   if (!progress.empty()) {
     line["progress"] = progress;
@@ -255,16 +261,29 @@ bool is_moving(const RankEvidence& now, const RankEvidence& was, double seconds)
   return now.pid != was.pid || works || calls || has_passed(now, was) || has_progressed(now, was);
 }
 
+std::optional<double> fabric_rate(const Evidence& now, const Evidence& before, double seconds) {
+  if (!now.fabric_bytes || !before.fabric_bytes || seconds <= 0) {
+    return {};
+  }
+  return static_cast<double>(growth(*now.fabric_bytes, *before.fabric_bytes)) / seconds;
+}
+
 }  // namespace
 
-void mark_moving(std::vector<RankEvidence>& now, const std::vector<RankEvidence>& before, double seconds) {
+void mark_moving(Evidence& now, const Evidence& before) {
+  constexpr double kMuchTraffic = 1'000'000;  // bytes a second; the subnet's management makes less
+  const double seconds = now.quiet - before.quiet;
+  now.fabric_rate = fabric_rate(now, before, seconds);
+  const bool fabric_moves = now.fabric_rate.value_or(0) >= kMuchTraffic;
   std::map<int, const RankEvidence*> earlier;
-  for (const RankEvidence& one : before) {
+  for (const RankEvidence& one : before.ranks) {
     earlier[one.rank] = &one;
   }
-  for (RankEvidence& one : now) {
+  for (RankEvidence& one : now.ranks) {
     const auto found = earlier.find(one.rank);
-    one.is_moving = found != earlier.end() && one.place.end.empty() && is_moving(one, *found->second, seconds);
+    const bool moves =
+        (fabric_moves && one.groups.empty()) || (found != earlier.end() && is_moving(one, *found->second, seconds));
+    one.is_moving = moves && one.place.end.empty();
   }
 }
 

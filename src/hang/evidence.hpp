@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +52,9 @@ struct Evidence {
   std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
   /// Known to a node of its ranks, or to NCCL of all ranks. `join_lines` gives it to the ranks.
   std::vector<RankProgress> progress = {};
-  int missing = 0;  ///< nodes that have not answered; not sent
+  int missing = 0;                                 ///< nodes that have not answered; not sent
+  std::optional<std::uint64_t> fabric_bytes = {};  ///< sent and received by the RDMA ports of all hosts; empty: none
+  std::optional<double> fabric_rate = {};          ///< bytes a second, see `mark_moving`; not sent
 };
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
@@ -61,8 +64,9 @@ struct Evidence {
 /// True if both stacks are in the same functions, called in the same way.
 [[nodiscard]] bool are_same_calls(const Stack& one, const Stack& other);
 
-/// Sets `is_moving` of each rank by what has changed since `before`, some seconds ago.
-void mark_moving(std::vector<RankEvidence>& now, const std::vector<RankEvidence>& before, double seconds);
+/// Sets `is_moving` of each rank, and the rate of the fabric, by what has changed since `before`, in a quiet job. While
+/// much goes over the fabric, ranks move whose collectives are not known.
+void mark_moving(Evidence& now, const Evidence& before);
 
 /// Writes the evidence of one node as a JSON line without line end, of at most `most_bytes`. Of what does not fit the
 /// progress in collectives is left out first, then stacks are cut; the ranks are kept. Of the ranks of a process group the

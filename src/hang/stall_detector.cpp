@@ -48,7 +48,7 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   if (quiet < limit_) {
     return {.gathers = false, .delay = std::max(limit_ - quiet, kLeastDelay), .lines = {}};
   }
-  mark_moving(evidence.ranks, before_->ranks, quiet - before_->quiet);
+  mark_moving(evidence, *before_);
   longest_quiet_ = quiet;
   Step step = report(evidence);
   before_ = std::move(evidence);

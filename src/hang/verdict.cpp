@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -175,6 +176,12 @@ std::string describe_waiting(const Verdict& verdict, const std::vector<RankEvide
          (others_have_ended || verdict.wait.empty() ? "" : verdict.wait + " for ") + describe_ranks(verdict.ranks);
 }
 
+std::string describe_fabric(double bytes_per_second) {
+  constexpr double kKilo = 1'000;
+  const long rate = std::lround(bytes_per_second / kKilo);
+  return "the RDMA ports of its hosts carry " + (rate == 0 ? "nothing" : std::to_string(rate) + " kB/s");
+}
+
 /// Names the place of most ranks that are not named.
 std::string describe_others(const Verdict& verdict, const std::vector<RankEvidence>& evidence) {
   std::vector<RankEvidence> others;
@@ -254,6 +261,9 @@ std::vector<std::string> describe(const Verdict& verdict, const Evidence& eviden
   std::vector<std::string> lines = describe_ranks_in(verdict, evidence.ranks, world_size);
   if (!lines.empty() && !evidence.store.empty()) {
     lines.push_back(evidence.store);
+  }
+  if (!lines.empty() && evidence.fabric_rate) {
+    lines.push_back(describe_fabric(*evidence.fabric_rate));
   }
   return lines;
 }

@@ -16,7 +16,7 @@ struct KindNames {
   const char* number;  ///< name of Event::number
 };
 
-constexpr std::array<KindNames, 12> kKinds = {{{"joining", ""},
+constexpr std::array<KindNames, 13> kKinds = {{{"joining", ""},
                                                {"attempt started", "workers"},
                                                {"worker started", "pid"},
                                                {"first output", ""},
@@ -25,6 +25,7 @@ constexpr std::array<KindNames, 12> kKinds = {{{"joining", ""},
                                                {"stop sent", "signal"},
                                                {"kill sent", ""},
                                                {"worker ended", "code"},
+                                               {"stalled", ""},
                                                {"notice", ""},
                                                {"attempt over", ""},
                                                {"job ended", "code"}}};

@@ -21,6 +21,7 @@ enum class Kind {
   StopSent,        ///< the workers were asked to end; `number`: the signal
   KillSent,        ///< every process is killed
   WorkerEnded,     ///< `number`: exit code, or 128 plus the signal; `text`: the same in words
+  Stalled,         ///< the job has been reported to stand still; `text`: the ranks that are named
   Notice,          ///< the job is to be suspended, or goes on; `text`: who says so
   AttemptOver,     ///< no process is left here
   JobEnded         ///< `number`: exit code of the job; `text`: the reason

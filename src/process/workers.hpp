@@ -54,6 +54,7 @@ class Workers {
   /// Ends a worker by SIGABRT, at which Python shows its stacks (faulthandler), without a core file. The stop signal
   /// that follows would end it before that, so it does not get it.
   void abort(std::size_t worker);
+  [[nodiscard]] bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
   /// Sends a signal to each worker process alone, not to its descendants.
   void signal_processes(int signal) const;
   /// Forwards a signal to all workers that is not a stop request.

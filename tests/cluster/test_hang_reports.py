@@ -1,6 +1,7 @@
 """A hang is reported on the consoles of all nodes, whichever node has the rank that causes it (docs/hangs.md)."""
 
 import json
+import os
 import signal
 import sys
 
@@ -62,4 +63,21 @@ def test_a_rank_that_does_not_end_is_named_when_the_first_node_has_none_left(gan
     for one in job.jobs.values():
         one.err.wait_for(" s: 3 of 4 ranks have ended, and not rank 3")
     job.jobs[1].signal(signal.SIGTERM)
+    job.assert_codes(143)
+
+
+def test_stacks_fails_where_nobody_answers(gang):
+    job = gang(2, "--heartbeat-timeout=60", workers=1, command=[sys.executable, "-c", ONE_IS_STOPPED, "none"])
+    job.start_all()
+    for one in job.jobs.values():
+        one.out.wait_for("ready")
+    leader = job.jobs[0].agent()
+    os.kill(leader, signal.SIGSTOP)
+
+    answer = job.muster.run("stacks", f"--job={job.jobs[1].guard()}")
+
+    os.kill(leader, signal.SIGCONT)
+    assert answer.code == 75, answer.words()
+    assert answer.said_about("no node has answered in time, not even this one: node 0, which asks all, may hang")
+    job.jobs[0].signal(signal.SIGTERM)
     job.assert_codes(143)

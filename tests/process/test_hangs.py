@@ -106,8 +106,9 @@ def test_stacks_groups_the_ranks_and_names_the_one_that_is_stopped(muster, stack
     assert job.end() == 143
 
 
-def test_a_hang_is_reported_once_and_so_is_its_end(muster):
-    job = muster.start("--nproc-per-node=4", "--hang-report=1", "--", sys.executable, "-c", ONE_IS_STOPPED)
+def test_a_hang_is_reported_once_and_so_is_its_end(muster, tmp_path):
+    events = tmp_path / "events.jsonl"
+    job = muster.start("--nproc-per-node=4", "--hang-report=1", f"--events={events}", "--", sys.executable, "-c", ONE_IS_STOPPED)
     pid = pid_of(job)
 
     job.err.wait_for("3 of 4 ranks are alike and not rank 1")
@@ -120,6 +121,27 @@ def test_a_hang_is_reported_once_and_so_is_its_end(muster):
     lines = [line for line in job.err.lines if "rank" in line or "moved" in line]
     assert len(re.findall(r"the job has not moved for \d+ s: 3 of 4 ranks are alike and not rank 1", job.err.text)) == 1
     assert any(re.search(rf"rank 1 \(\S+, pid {pid}\) is in state T", line) for line in lines), job.words()
+    stalls = [event for event in map(json.loads, events.read_text().splitlines()) if event["event"] == "stalled"]
+    assert [event["text"] for event in stalls] == ["rank 1"]
+
+
+def with_ports(folder):
+    """The folder shows itself as the RDMA devices of the host."""
+    return ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs tmpfs /sys/class && cp -r {folder}/* /sys/class && exec "$@"', "sh"]
+
+
+def test_what_the_fabric_carries_is_said(muster, tmp_path):
+    counters = tmp_path / "infiniband/mlx5_0/ports/1/counters"
+    counters.mkdir(parents=True)
+    (counters / "port_xmit_data").write_text("1000\n")
+    job = muster.start(
+        "--nproc-per-node=4", "--hang-report=1", "--", sys.executable, "-c", ONE_IS_STOPPED, through=with_ports(tmp_path)
+    )
+
+    job.err.wait_for("3 of 4 ranks are alike and not rank 1")
+    job.err.wait_for("the RDMA ports of its hosts carry nothing")
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
 
 
 def test_a_job_that_hangs_is_ended_and_the_report_names_the_rank(muster):

@@ -281,6 +281,14 @@ def test_what_is_no_regular_file_is_never_replaced(muster, tmp_path, option):
     assert Path("/dev/null").is_char_device()
 
 
+def test_a_file_is_for_one_option(muster, tmp_path):
+    job = muster.run(f"--events={tmp_path}/t", f"--trace={tmp_path}/./t", "--", "true")
+
+    assert job.code == 64
+    assert job.said_about(f"--trace is '{tmp_path}/./t', expected a file that no other of --events, --trace and --metrics has")
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("option", ["events", "trace"])
 def test_a_file_may_be_a_name_in_the_current_folder(muster, tmp_path, option):
     job = muster.run("--nproc-per-node=1", f"--{option}=here.json", "--", "true")

@@ -41,6 +41,14 @@ std::vector<RankEvidence> job_of(int size, const Place& usual, const std::map<in
   return job;
 }
 
+/// Two looks at a job that is quiet.
+std::vector<RankEvidence> moved(const std::vector<RankEvidence>& before, const std::vector<RankEvidence>& now,
+                                double seconds = 30) {
+  Evidence second{now, seconds};
+  mark_moving(second, {before, 0});
+  return second.ranks;
+}
+
 std::string lines_of(const std::vector<RankEvidence>& job) {
   return join(describe(judge(job), {job, 0}, static_cast<int>(job.size())), "\n");
 }
@@ -102,7 +110,7 @@ TEST(Verdict, AccusesNobodyWhoHasEnteredACollectiveMeanwhile) {
   const auto before = job_with_progress();
   auto now = before;
   now[9].groups[0].enqueued = 84'925;
-  mark_moving(now, before, 30);
+  now = moved(before, now);
   EXPECT_TRUE(now[9].is_moving);
   EXPECT_FALSE(now[14].is_moving);
 }
@@ -166,7 +174,7 @@ TEST(Verdict, AccusesNobodyWhileCollectivesGoThrough) {
   const auto before = job_of(8, in_collective(), {{2, loading()}});
   auto now = before;
   now[5].counters.switches = 3;
-  mark_moving(now, before, 30);
+  now = moved(before, now);
   EXPECT_EQ(judge(now).finding, Finding::Moving) << "a slow rank is no hang";
 }
 
@@ -179,7 +187,7 @@ TEST(Verdict, TakesPollsOfAWaitForNoCollectives) {
     const auto before = job_of(8, waiting, {{2, loading()}});
     auto now = before;
     now[5].counters.switches = 3;
-    mark_moving(now, before, 30);
+    now = moved(before, now);
     EXPECT_EQ(judge(now).ranks, std::vector{2});
     EXPECT_EQ(judge(now).finding, Finding::Named);
   }
@@ -212,7 +220,10 @@ TEST(Evidence, IsTheSameAfterItWasSent) {
   for (RankEvidence& one : job) {
     one.host = "gpu-0";
   }
-  const Evidence joined = join_lines({"nonsense", "{}", to_line({job, 7.5, "in the store"}, 10'000)});
+  const std::string line = to_line({.ranks = job, .quiet = 7.5, .store = "in the store", .fabric_bytes = 1}, 10'000);
+  const Evidence joined = join_lines({"nonsense", "{}", line});
+  EXPECT_EQ(joined.fabric_bytes, 1U);
+  EXPECT_EQ(join_lines({line, "{\"groups\": []}", line}).fabric_bytes, 2U);
   const auto& read = joined.ranks;
   EXPECT_EQ(joined.quiet, 7.5);
   EXPECT_EQ(joined.store, "in the store");
@@ -239,7 +250,7 @@ TEST(Movement, IsAStackFilesOrWorkOfChildrenThatChange) {
     const auto before = job_of(1, loading());
     auto now = before;
     change(now[0]);
-    mark_moving(now, before, seconds);
+    now = moved(before, now, seconds);
     return now[0].is_moving;
   };
   EXPECT_FALSE(moves([](RankEvidence&) {}));
@@ -329,6 +340,20 @@ TEST(StallDetector, AccusesNobodyWhileANodeDoesNotAnswer) {
   const auto step = detector.on_evidence({.ranks = some.ranks, .quiet = 90, .missing = 1});
   EXPECT_TRUE(step.lines.empty());
   EXPECT_FALSE(step.hang);
+}
+
+TEST(StallDetector, AccusesNobodyWhileTheFabricCarriesData) {
+  const auto words = [](const std::vector<RankEvidence>& job, std::uint64_t bytes) {
+    StallDetector detector({60, 0}, 16);
+    (void)detector.on_evidence({.ranks = job, .quiet = 30, .fabric_bytes = 7});
+    return words_of(detector.on_evidence({.ranks = job, .quiet = 60, .fabric_bytes = 7 + bytes}));
+  };
+  const auto job = job_of(16, in_collective(), {{1, loading()}});
+  EXPECT_EQ(words(job, 30'000'000), "in 30.00");
+  EXPECT_TRUE(words(job, 0).ends_with(" | the RDMA ports of its hosts carry nothing | in 30.00")) << words(job, 0);
+  EXPECT_TRUE(words(job, 60'000).ends_with(" | the RDMA ports of its hosts carry 2 kB/s | in 30.00"));
+  EXPECT_TRUE(words(job_with_progress(), 30'000'000).starts_with("the job has not moved for 60 s: 14 of 16 ranks"))
+      << "the collectives are known: the data may be another job's";
 }
 
 TEST(StallDetector, AccusesNobodyWhoMoves) {
