@@ -18,12 +18,16 @@ class EndlessMemory final : public hang::Memory {
 
   [[nodiscard]] bool read(std::uint64_t address, void* to, std::size_t size) const override {
     constexpr std::size_t kMost = 2'048;  // large blocks cost time and find nothing new
-    auto* const out = static_cast<char*>(to);
     if (size > kMost) {
       return false;
     }
-    for (std::size_t i = 0; i < size; ++i) {
-      out[i] = bytes_[(address + i) % bytes_.size()];
+    auto* const out = static_cast<char*>(to);
+    std::size_t from = address % bytes_.size();
+    for (std::size_t done = 0; done < size;) {
+      const std::size_t part = std::min(size - done, bytes_.size() - from);
+      std::memcpy(out + done, bytes_.data() + from, part);
+      done += part;
+      from = 0;
     }
     return true;
   }

@@ -30,6 +30,7 @@ def main(local_rank, gpus):
         flush=True,
     )
     dist.barrier()
+    dist.destroy_process_group()  # without it gloo's threads may end the process by SIGABRT at its exit
 
 
 if __name__ == "__main__":
