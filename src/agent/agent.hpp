@@ -95,8 +95,8 @@ class Agent : private gang::NodeActions,
   void act(const gang::SuspendNotice& notice) override;
   void act(const gang::Hung& hung) override;
   void act(const gang::StallBegun& stall) override;
-  void act(const gang::DescribeStatus& wanted) override { control_.describe_status(wanted); }
-  void act(const gang::StatusOfNode& status) override { control_.take_status(status); }
+  void act(const gang::StatusQuery& wanted) override { control_.describe_status(wanted); }
+  void act(const gang::StatusReport& status) override { control_.take_status(status); }
   void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
   [[nodiscard]] Result<AttemptPorts> reserve_ports() override;
   void on_job_end(const JobEnd& end) override;

@@ -26,7 +26,7 @@
 namespace muster {
 namespace {
 
-constexpr const char* kStacks = "stacks";  ///< see gang::DescribeStatus
+constexpr const char* kStacks = "stacks";  ///< see gang::StatusQuery
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
@@ -209,7 +209,7 @@ void JobControl::take(const control::SavedRequest& request, pid_t client, const 
   if (!process && request.rank) {
     process = "rank " + std::to_string(*request.rank);
   }
-  owner_.notify(gang::WorkSaved{process.value_or("pid " + std::to_string(client))});
+  owner_.notify(gang::WorkSaved{0, process.value_or("pid " + std::to_string(client))});
   reply(control::write_answer());
 }
 
@@ -228,10 +228,10 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
                            "may hang"
                          : "");
   });
-  owner_.notify(gang::StatusWanted{question.number, question.what});
+  owner_.notify(gang::StatusQuery{question.number, question.what});
 }
 
-void JobControl::take_status(const gang::StatusOfNode& status) {
+void JobControl::take_status(const gang::StatusReport& status) {
   Question& question = status.number == stacks_question_.number ? stacks_question_ : status_question_;
   if (question.waiting.empty()) {
     return;  // too late
@@ -268,9 +268,9 @@ json::object JobControl::stacks_answer() const {
           {"missing", stacks_question_.missing}};
 }
 
-void JobControl::describe_status(const gang::DescribeStatus& wanted) {
+void JobControl::describe_status(const gang::StatusQuery& wanted) {
   if (!wanted.what.empty() && wanted.what != kStacks) {  // another version of muster asks
-    owner_.notify(gang::StatusReady{wanted.number, ""});
+    owner_.notify(gang::StatusReport{wanted.number, ""});
     return;
   }
   described_[wanted.what].insert(wanted.number);
@@ -319,7 +319,7 @@ void JobControl::describe_stacks(const std::set<int>& numbers, hang::Stacks stac
 
 void JobControl::send_description(const std::set<int>& numbers, const std::string& line) {
   for (const int number : numbers) {
-    owner_.notify(gang::StatusReady{number, line});
+    owner_.notify(gang::StatusReport{number, line});
   }
   is_describing_ = !described_.empty();
   if (is_describing_) {

@@ -77,8 +77,8 @@ class JobControl : private HangWatchOwner {
   void end(const std::string& why);
 
   // Callbacks of the gang.
-  void describe_status(const gang::DescribeStatus& wanted);
-  void take_status(const gang::StatusOfNode& status);
+  void describe_status(const gang::StatusQuery& wanted);
+  void take_status(const gang::StatusReport& status);
   /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
 
@@ -103,8 +103,8 @@ class JobControl : private HangWatchOwner {
 
   /// A question to all nodes, asked once for all who want to know before the answer is complete.
   struct Question {
-    int number;        ///< see gang::StatusWanted
-    std::string what;  ///< see gang::DescribeStatus
+    int number;        ///< see gang::StatusQuery
+    std::string what;  ///< see gang::StatusQuery
     Timer timer;       ///< later answers are left out
     /// Called with the answer, or at the end of the job with a reason for which there is none.
     std::vector<std::function<void(const std::string& why_not)>> waiting = {};

@@ -57,17 +57,18 @@ struct SuspendNotice {
   bool is_withdrawn = false;            ///< the job continues
 };
 
-/// Describe this node as a line of JSON, in a `StatusReady`.
-struct DescribeStatus {
-  int number = 0;
+/// A question about the state of all nodes: an agent asks the leader, which asks all agents, each of which answers by a
+/// `StatusReport`.
+struct StatusQuery {
+  int number = 0;      ///< belongs to the sender
   std::string what{};  ///< what is asked about; empty: the workers' state
 };
 
-/// Status of one node of the job, for a process on this node that asked.
-struct StatusOfNode {
+/// State of one node as a JSON line (docs/control.md). The leader forwards it to the agent that has asked.
+struct StatusReport {
+  int number = 0;  ///< of the `StatusQuery`
   std::string text;
-  int missing = 0;  ///< nodes that have not answered yet
-  int number = 0;   ///< of the `StatusWanted`
+  int missing = 0;  ///< from the leader: nodes that have not answered yet
 };
 
 /// The attempt hangs, as the node that watches it found. The leader ends it where no rank is named; otherwise it tells
@@ -109,10 +110,11 @@ struct Succeeded {
 
 /// No process of the attempt is alive on this node.
 struct AttemptOver {
-  std::optional<Failure> failure;
-  std::optional<bool> made_progress;
-  bool gave_up = false;  ///< except for processes that could not be killed
-  OtherFailures also_failed{};
+  int attempt = 0;
+  std::optional<Failure> failure;     ///< the first of this node, with its last lines
+  std::optional<bool> made_progress;  ///< what --progress-file shows; empty: no such file
+  bool gave_up = false;               ///< except for processes that could not be killed
+  OtherFailures also_failed{};        ///< failures besides the first one of this node
 };
 /// No process of the attempt is alive or can be killed, but output may still have to be shown. AttemptOver follows.
 struct WorkersGone {};
@@ -124,28 +126,19 @@ struct StopSignal {
 };
 /// A notice reached this node, or was withdrawn.
 struct SuspendRequested {
-  std::string source;
+  std::string source;                               ///< sender of the notice, for the user
   std::optional<std::chrono::milliseconds> within;  ///< time that the notice leaves; empty: no limit of its own
   bool is_withdrawn = false;
 };
-/// A process of a worker has saved its work.
+/// A process of a worker has saved its work after a notice, and the job may end.
 struct WorkSaved {
+  int attempt = 0;
   std::string process;  ///< "rank 3"
-};
-/// This node asks all nodes about the job. `StatusOfNode` follows for each node.
-struct StatusWanted {
-  int number = 0;
-  std::string what{};  ///< see `DescribeStatus`
 };
 /// A line for the consoles of all nodes.
 struct Announced {
   std::string text;
   std::optional<StallBegun> stall{};  ///< the line tells of it first
-};
-/// The answer to `DescribeStatus`.
-struct StatusReady {
-  int number = 0;
-  std::string text;
 };
 /// The guard process was killed: this agent must end at once.
 struct GuardGone {};
@@ -170,9 +163,10 @@ struct InputsFailed {
   std::string why;
 };
 
-/// A `Failure` is the first one of this node in the attempt. The gang sets the attempt of a `Succeeded` and a `Hung`.
+/// A `Failure` is the first one of this node in the attempt. The gang sets the attempt of the others that have
+/// one.
 using NodeEvent =
-    std::variant<Failure, Succeeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved, StatusWanted,
-                 StatusReady, Announced, Hung, GuardGone, InputsChanged, Contributed, InputsFailed>;
+    std::variant<Failure, Succeeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved, StatusQuery,
+                 StatusReport, Announced, Hung, GuardGone, InputsChanged, Contributed, InputsFailed>;
 
 }  // namespace muster::gang

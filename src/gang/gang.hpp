@@ -34,11 +34,11 @@ class NodeActions {
   virtual void act(const StopAttempt& wanted) = 0;
   virtual void act(const PassSignal& wanted) = 0;
   virtual void act(const KillAttempt& wanted) = 0;
-  virtual void act(const SuspendNotice& notice) = 0;   ///< to be passed on to the workers
-  virtual void act(const Hung& hung) = 0;              ///< ranks that are to fail, if they are here
-  virtual void act(const StallBegun& stall) = 0;       ///< reported on this node just now
-  virtual void act(const DescribeStatus& wanted) = 0;  ///< answered by `StatusReady`
-  virtual void act(const StatusOfNode& status) = 0;    ///< after `StatusWanted`
+  virtual void act(const SuspendNotice& notice) = 0;  ///< to be passed on to the workers
+  virtual void act(const Hung& hung) = 0;             ///< ranks that are to fail, if they are here
+  virtual void act(const StallBegun& stall) = 0;      ///< reported on this node just now
+  virtual void act(const StatusQuery& wanted) = 0;    ///< to be answered by an event `StatusReport`
+  virtual void act(const StatusReport& status) = 0;   ///< of each node, after an event `StatusQuery`
   /// Called more often than the lease's limit while the lease lasts. An empty lease ends it.
   virtual void renew_lease(const Lease& lease) = 0;
   /// Reserves ports for the workers.

@@ -89,8 +89,8 @@ class Simulation {
     void act(const gang::StartAttempt& wanted) override { simulation_.on_start(wanted.start, wanted.merged); }
     void act(const gang::StopAttempt& /*stop*/) override { simulation_.on_stop(node_); }
     void act(const gang::SuspendNotice& notice) override { simulation_.on_delivered(notice); }
-    void act(const gang::DescribeStatus& wanted) override { simulation_.describe_ranks(node_, wanted.number); }
-    void act(const gang::StatusOfNode& status) override { simulation_.on_described(status); }
+    void act(const gang::StatusQuery& wanted) override { simulation_.describe_ranks(node_, wanted.number); }
+    void act(const gang::StatusReport& status) override { simulation_.on_described(status); }
     void on_job_end(const JobEnd& end) override { simulation_.on_leave(end); }
     void on_gang_closed() override { ++simulation_.done_; }
 
@@ -110,7 +110,7 @@ class Simulation {
   void on_delivered(const gang::SuspendNotice& notice);
   void ask_where_ranks_are();
   void describe_ranks(int node, int question);
-  void on_described(const gang::StatusOfNode& status);
+  void on_described(const gang::StatusReport& status);
   void begin_holding();
   void fail();
   void on_stop(int node);
@@ -244,7 +244,7 @@ void Simulation::on_delivered(const gang::SuspendNotice& notice) {
 
 void Simulation::ask_where_ranks_are() {
   asked_ = Clock::now();
-  agents_.front()->notify(gang::StatusWanted{1, "stacks"});
+  agents_.front()->notify(gang::StatusQuery{1, "stacks"});
 }
 
 /// Eight ranks in a collective, but for one of one node.
@@ -264,10 +264,10 @@ void Simulation::describe_ranks(int node, int question) {
     }
   }
   constexpr std::size_t kMostBytes = 100'000;
-  agents_[static_cast<std::size_t>(node - 1)]->notify(gang::StatusReady{question, to_line(evidence, kMostBytes)});
+  agents_[static_cast<std::size_t>(node - 1)]->notify(gang::StatusReport{question, to_line(evidence, kMostBytes)});
 }
 
-void Simulation::on_described(const gang::StatusOfNode& status) {
+void Simulation::on_described(const gang::StatusReport& status) {
   described_.push_back(status.text);
   if (status.missing > 0) {
     return;
@@ -313,7 +313,7 @@ void Simulation::fail() {
   failed_ = Clock::now();
   gang::Gang& agent = *agents_[static_cast<std::size_t>(options_.fail_on - 1)];
   agent.notify(failure);
-  agent.notify(gang::AttemptOver{failure, std::nullopt});
+  agent.notify(gang::AttemptOver{0, failure, std::nullopt});
 }
 
 /// Its workers end in no time.

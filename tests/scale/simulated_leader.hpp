@@ -20,9 +20,10 @@ class IdleNode : public gang::NodeActions {
   void act(const gang::PassSignal& /*wanted*/) override {}
   void act(const gang::KillAttempt& /*wanted*/) override {}
   void act(const gang::SuspendNotice& /*notice*/) override {}
-  void act(const gang::DescribeStatus& /*wanted*/) override {}
-  void act(const gang::StatusOfNode& /*status*/) override {}
+  void act(const gang::StatusQuery& /*wanted*/) override {}
+  void act(const gang::StatusReport& /*status*/) override {}
   void act(const gang::Hung& /*hung*/) override {}
+  void act(const gang::StallBegun& /*stall*/) override {}
   void renew_lease(const gang::Lease& /*lease*/) override {}
   [[nodiscard]] Result<AttemptPorts> reserve_ports() override { return AttemptPorts{}; }
 };

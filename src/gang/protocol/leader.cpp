@@ -193,7 +193,7 @@ void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
   }
 }
 
-void Leader::take(LinkId link, const Ended& ended, Instant now) {
+void Leader::take(LinkId link, const AttemptOver& ended, Instant now) {
   Member& member = *roster_.find(link);
   if (ended.attempt != attempt_.number() || member.has_ended) {
     return;

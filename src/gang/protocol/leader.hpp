@@ -135,10 +135,10 @@ class Leader {
   void take(LinkId link, const Contribute& contribute, Instant now);
   void take(LinkId link, const Failed& failed, Instant now);
   void take(LinkId link, const Succeeded& succeeded, Instant now);
-  void take(LinkId link, const Ended& ended, Instant now);
+  void take(LinkId link, const AttemptOver& ended, Instant now);
   void take(LinkId link, const StopFromAgent& asked, Instant now);
-  void take(LinkId link, const SuspendFromAgent& asked, Instant now);
-  void take(LinkId link, const Saved& saved, Instant now);
+  void take(LinkId link, const SuspendRequested& asked, Instant now);
+  void take(LinkId link, const WorkSaved& saved, Instant now);
   void take(LinkId link, const StatusQuery& asked, Instant now);
   void take(LinkId link, const StatusReport& report, Instant now);
   void take(LinkId link, const Announce& announce, Instant now);

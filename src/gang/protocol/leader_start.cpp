@@ -203,7 +203,7 @@ std::string after(Instant::duration time) {
 
 }  // namespace
 
-void Leader::take(LinkId /*link*/, const SuspendFromAgent& asked, Instant now) {
+void Leader::take(LinkId /*link*/, const SuspendRequested& asked, Instant now) {
   if (asked.is_withdrawn) {
     withdraw_notice(now);
     return;
@@ -266,7 +266,7 @@ void Leader::withdraw_notice(Instant now) {
 }
 
 /// Without a notice the job is suspended at the program's own wish.
-void Leader::take(LinkId /*link*/, const Saved& saved, Instant now) {
+void Leader::take(LinkId /*link*/, const WorkSaved& saved, Instant now) {
   if (state_ != State::Running || saved.attempt != attempt_.number()) {
     return;
   }

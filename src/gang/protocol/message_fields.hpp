@@ -251,7 +251,7 @@ void describe(Io& io, Succeeded& succeeded) {
 }
 
 template <typename Io>
-void describe(Io& io, Ended& ended) {
+void describe(Io& io, AttemptOver& ended) {
   io("attempt", ended.attempt, kNumber);
   io("failure", ended.failure, Object{});
   io("made_progress", ended.made_progress, Flag{});
@@ -267,14 +267,14 @@ void describe(Io& io, StopFromAgent& asked) {
 }
 
 template <typename Io>
-void describe(Io& io, SuspendFromAgent& asked) {
+void describe(Io& io, SuspendRequested& asked) {
   io("source", asked.source, kSentence);
   io("within_seconds", asked.within, Seconds{});
   io("is_withdrawn", asked.is_withdrawn, Optional<Flag>{});
 }
 
 template <typename Io>
-void describe(Io& io, Saved& saved) {
+void describe(Io& io, WorkSaved& saved) {
   io("attempt", saved.attempt, kNumber);
   io("process", saved.process, kName);
 }

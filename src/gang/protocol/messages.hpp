@@ -96,33 +96,11 @@ struct Failed {
   Failure failure;
 };
 
-/// No process of the attempt is alive on this node.
-struct Ended {
-  int attempt = 0;
-  std::optional<Failure> failure;     ///< the first of this node, now with its last lines
-  std::optional<bool> made_progress;  ///< what --progress-file shows; empty: no such file
-  bool gave_up = false;               ///< except for processes that could not be killed
-  OtherFailures also_failed{};        ///< failures besides the first one of this node
-};
-
 /// This agent got a signal: it leaves, or the job ends.
 struct StopFromAgent {
   int signal = 0;
   bool is_urgent = false;                                 ///< the second signal: all grace ends
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: each node's own
-};
-
-/// A suspend notice reached this node, or was withdrawn there.
-struct SuspendFromAgent {
-  std::string source;                               ///< sender of the notice, for the user
-  std::optional<std::chrono::milliseconds> within;  ///< time that the notice leaves; empty: no limit of its own
-  bool is_withdrawn = false;
-};
-
-/// A process of this node has saved its work after a notice, and the job may end.
-struct Saved {
-  int attempt = 0;
-  std::string process;  ///< "rank 3"
 };
 
 /// A chunk of this node's contribution to the exchange.
@@ -131,19 +109,6 @@ struct Contribute {
 };
 
 // --- Both directions --------------------------------------------------------------------------------
-
-/// Asks for the state of the job: an agent asks the leader, which asks all agents. `number` belongs to the sender.
-struct StatusQuery {
-  int number = 0;
-  std::string what{};  ///< see `DescribeStatus`
-};
-
-/// Status of one node as a JSON line (docs/control.md). The leader forwards it to the asking agent.
-struct StatusReport {
-  int number = 0;
-  std::string text;
-  int missing = 0;  ///< from the leader: nodes that have not answered yet
-};
 
 /// A warning for the consoles of all nodes: an agent sends it to the leader, which sends it to all agents.
 struct Announce {
@@ -198,9 +163,9 @@ struct Finish {
   JobEnd end;
 };
 
-using Message = std::variant<Join, InputStatus, Heartbeat, Failed, Succeeded, Ended, StopFromAgent, SuspendFromAgent,
-                             Saved, StatusQuery, StatusReport, Announce, Hung, Contribute, Admitted, Refused, Waiting,
-                             Merged, Start, Suspend, Stop, Finish>;
+using Message = std::variant<Join, InputStatus, Heartbeat, Failed, Succeeded, AttemptOver, StopFromAgent,
+                             SuspendRequested, WorkSaved, StatusQuery, StatusReport, Announce, Hung, Contribute,
+                             Admitted, Refused, Waiting, Merged, Start, Suspend, Stop, Finish>;
 
 /// True for a chunk of a value, which other messages may overtake.
 [[nodiscard]] inline bool is_piece(const Message& message) {

@@ -229,7 +229,9 @@ void Participant::handle(const AttemptOver& over, Instant /*now*/) {
     leave(*known_end_);
     return;
   }
-  send(Ended{attempt_, over.failure, over.made_progress, over.gave_up, over.also_failed});
+  AttemptOver message = over;
+  message.attempt = attempt_;
+  send(std::move(message));
 }
 
 void Participant::handle(const InputsChanged& inputs, Instant /*now*/) {
@@ -280,29 +282,29 @@ void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
     leave(in_this_attempt(make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
     return;
   }
-  send(SuspendFromAgent{request.source, request.within, request.is_withdrawn});
+  send(request);
 }
 
 void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
   if (state_ == State::Running) {
-    send(Saved{attempt_, saved.process});
+    send(WorkSaved{attempt_, saved.process});
   }
 }
 
 /// Without a leader only the status of this node is known.
-void Participant::handle(const StatusWanted& wanted, Instant /*now*/) {
+void Participant::handle(const StatusQuery& wanted, Instant /*now*/) {
   if (is_linked_) {
-    send(StatusQuery{wanted.number, wanted.what});
+    send(wanted);
   } else {
-    actions_.emplace_back(DescribeStatus{wanted.number, wanted.what});
+    actions_.emplace_back(wanted);
   }
 }
 
-void Participant::handle(const StatusReady& ready, Instant /*now*/) {
+void Participant::handle(const StatusReport& ready, Instant /*now*/) {
   if (is_linked_) {
-    send(StatusReport{ready.number, ready.text});
+    send(ready);
   } else {
-    actions_.emplace_back(StatusOfNode{ready.text, 0, ready.number});
+    actions_.emplace_back(ready);
   }
 }
 
@@ -505,7 +507,7 @@ void Participant::take(const Start& start, Instant now) {
   liveness_.on_start(self_signal_ ? 0 : start.orphan_limit_seconds);
   if (self_signal_) {  // the leader did not know yet that this agent got a signal
     state_ = State::Over;
-    send(Ended{attempt_, std::nullopt, std::nullopt});
+    send(AttemptOver{attempt_, std::nullopt, std::nullopt});
     return;
   }
   if (now >= must_be_gone()) {  // this process was stopped for long, and the start was sent before
@@ -539,11 +541,11 @@ void Participant::take(const Suspend& suspend, Instant /*now*/) {
 }
 
 void Participant::take(const StatusQuery& asked, Instant /*now*/) {
-  actions_.emplace_back(DescribeStatus{asked.number, asked.what});
+  actions_.emplace_back(asked);
 }
 
 void Participant::take(const StatusReport& report, Instant /*now*/) {
-  actions_.emplace_back(StatusOfNode{report.text, report.missing, report.number});
+  actions_.emplace_back(report);
 }
 
 void Participant::take(const Announce& announce, Instant /*now*/) {

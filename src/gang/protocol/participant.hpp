@@ -59,7 +59,7 @@ struct Leave {
 /// A `Value` was exchanged while the attempt runs. gang/events.hpp has the requests to this node.
 using ParticipantAction =
     std::variant<Dial, SendToLeader, CloseLink, StartAttempt, Value, StopAttempt, PassSignal, KillAttempt,
-                 SuspendNotice, Hung, StallBegun, DescribeStatus, StatusOfNode, LogLine, Leave>;
+                 SuspendNotice, Hung, StallBegun, StatusQuery, StatusReport, LogLine, Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
 /// Decisions of one agent, also of the leader's own.
@@ -111,8 +111,8 @@ class Participant {
   void handle(const StopSignal& stop, Instant now);
   void handle(const SuspendRequested& request, Instant now);
   void handle(const WorkSaved& saved, Instant now);
-  void handle(const StatusWanted& wanted, Instant now);
-  void handle(const StatusReady& ready, Instant now);
+  void handle(const StatusQuery& wanted, Instant now);
+  void handle(const StatusReport& ready, Instant now);
   void handle(const Announced& announced, Instant now);
   void handle(const Hung& hung, Instant now);
   void handle(const InputsChanged& inputs, Instant now);

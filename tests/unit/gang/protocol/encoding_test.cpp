@@ -117,14 +117,14 @@ std::vector<Message> all_messages() {
           Failed{1, unstarted},
           Failed{1, exited},
           Succeeded{1, {9}, {1}, "trainer", 12, 0.5, true},
-          Ended{1, some_failure(), true},
-          Ended{1, some_failure(), false},
-          Ended{},
+          AttemptOver{1, some_failure(), true},
+          AttemptOver{1, some_failure(), false},
+          AttemptOver{},
           StopFromAgent{15},
           StopFromAgent{15, false, std::chrono::milliseconds(1'500)},
-          SuspendFromAgent{"SIGTERM", std::chrono::milliseconds(26'000), false},
-          SuspendFromAgent{"muster suspend", {}, true},
-          Saved{1, "rank 3"},
+          SuspendRequested{"SIGTERM", std::chrono::milliseconds(26'000), false},
+          SuspendRequested{"muster suspend", {}, true},
+          WorkSaved{1, "rank 3"},
           StatusQuery{7},
           StatusQuery{8, "stacks"},
           Announce{"the job moves again after 412 s"},
@@ -308,7 +308,7 @@ TEST(Messages, AreReadWithUnknownFields) {
 TEST(Messages, AreReadWithEmptyOptionalFields) {
   const auto ended = decode(R"({"type": "ended", "attempt": 0, "failure": null, "gave_up": false})");
   ASSERT_TRUE(ended);
-  EXPECT_FALSE(std::get<Ended>(*ended).failure);
+  EXPECT_FALSE(std::get<AttemptOver>(*ended).failure);
 }
 
 TEST(Messages, NameInvalidMessages) {
@@ -340,7 +340,7 @@ TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
             "in 'finish' 'end.kind' is 13, expected a number from 0 to 12");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/gang/slowest/1/host", 1)),
             "in 'finish' 'end.gang.slowest[1].host' is 1, expected a text of at most 255 bytes");
-  EXPECT_EQ(error_of(with(Ended{0, {}, true}, "/made_progress", 1)),
+  EXPECT_EQ(error_of(with(AttemptOver{0, {}, true}, "/made_progress", 1)),
             "in 'ended' 'made_progress' is 1, expected true or false");
   EXPECT_EQ(error_of(with(Failed{}, "/failure", json::array{})),
             "in 'failed' 'failure' is a list or object, expected an object");

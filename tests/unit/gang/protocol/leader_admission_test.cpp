@@ -239,7 +239,7 @@ TEST(IpAllowList, LetsANodeReturnBeforeItsLossIsNoticed) {
   EXPECT_EQ(story.arrive(9, 1), "");
 
   EXPECT_EQ(story.wait(seconds(4)), "9: admitted as a spare of a job that runs | 0: stop 0 by SIGTERM | drop 1");
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
   EXPECT_NE(story.wait(seconds(60)).find("9: start 1 as node 1 of 2"), std::string::npos);
 }
 

@@ -60,7 +60,7 @@ TEST(EarlyExit, NamesItsNodeAfterThatNodeIsGone) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
   (void)story.read_signal(1, success_of(2));
   (void)story.read_signal(1, last_success_of(3));
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(1, AttemptOver{});
   (void)story.lose(1);
 
   (void)story.wait(seconds(10));
@@ -73,8 +73,8 @@ TEST(EarlyExit, KeepsTheFailureAsItWasFound) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
   (void)story.read_signal(1, success_of(3));
   (void)story.wait(seconds(10));
-  (void)story.read_signal(0, Ended{0, failure_of(3), std::nullopt});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(1, AttemptOver{});
 
   EXPECT_TRUE(story.end->first_failure->is_early_exit);
 }

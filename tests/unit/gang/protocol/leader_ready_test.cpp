@@ -191,7 +191,7 @@ TEST(Ready, SpareIsTakenBeforeOneThatIsNot) {
 
   (void)story.read_signal(1, Failed{0, failure_of(2)});
   (void)story.lose(1);
-  (void)story.read_signal(kOwnLink, Ended{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(kOwnLink, AttemptOver{0, std::nullopt, std::nullopt});
   (void)story.wait(seconds(30));
 
   EXPECT_EQ(story.state(), State::Running);

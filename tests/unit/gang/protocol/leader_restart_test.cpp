@@ -10,9 +10,9 @@ TEST(Restart, StartsAgainOnTheSameNodesWithANewPort) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   const std::uint16_t old_port = story.port;
   EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "0,1: stop 0 by SIGTERM") << "the end is not known";
-  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(3), std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(1, AttemptOver{0, failure_of(3), std::nullopt}), "");
 
-  EXPECT_EQ(story.read_signal(0, Ended{}),
+  EXPECT_EQ(story.read_signal(0, AttemptOver{}),
             "reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
             "1: start 1 as node 1 of 2, slots 2 of 4");
   EXPECT_NE(story.port, old_port);
@@ -26,8 +26,8 @@ TEST(Restart, StartsAgainOnTheSameNodesWithANewPort) {
 TEST(Restart, WaitsUntilNothingIsAliveOnAnyNode) {
   LeaderStory story = running(restarting(job_of(3)), 3);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(1, AttemptOver{});
 
   EXPECT_EQ(story.wait(seconds(85)), "");
   EXPECT_EQ(story.state(), State::Stopping);
@@ -36,8 +36,8 @@ TEST(Restart, WaitsUntilNothingIsAliveOnAnyNode) {
 TEST(Restart, TakesANodeForLostThatNeverSaysThatNothingIsAlive) {
   LeaderStory story = running(restarting(job_of(3)), 3);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(1, AttemptOver{});
 
   const std::string done = story.wait(seconds(95));  // a grace of 30 s, and a minute
   EXPECT_EQ(done.find("drop 2"), 0U) << done;
@@ -50,7 +50,7 @@ TEST(Restart, WaitsForTheLongestGraceOfAllNodes) {
   patient.node.grace = seconds(300);
   (void)story.arrive(1, patient);
   (void)story.read_signal(0, Failed{0, failure_of(1)});
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
 
   EXPECT_EQ(story.wait(seconds(359)), "");
   EXPECT_EQ(story.wait(seconds(2)), "drop 1");
@@ -59,9 +59,10 @@ TEST(Restart, WaitsForTheLongestGraceOfAllNodes) {
 TEST(Restart, DoesNotHappenBesideAnUnkillableProcess) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
 
-  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(3), std::nullopt, /*gave_up=*/true}), "0,1: finish: failed 9");
+  EXPECT_EQ(story.read_signal(1, AttemptOver{0, failure_of(3), std::nullopt, /*gave_up=*/true}),
+            "0,1: finish: failed 9");
   EXPECT_TRUE(
       story.has_said("node 1, host-b (10.0.0.2), could not kill a process of attempt 0: "
                      "there is no other attempt beside it"))
@@ -71,7 +72,7 @@ TEST(Restart, DoesNotHappenBesideAnUnkillableProcess) {
 TEST(Restart, DoesNotHappenBesideAnUnkillableProcessAfterASuccess) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.read_signal(1, last_success_of(3));
-  (void)story.read_signal(1, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true});
+  (void)story.read_signal(1, AttemptOver{0, std::nullopt, std::nullopt, /*gave_up=*/true});
   EXPECT_EQ(story.state(), State::Running);
 
   EXPECT_EQ(story.read_signal(0, Failed{0, failure_of(1)}), "0,1: stop 0 by SIGTERM, the end is failed 9");
@@ -112,7 +113,7 @@ TEST(Restart, ForgetsWhatTheOldAttemptSaid) {
   ASSERT_EQ(story.state(), State::Running);
 
   EXPECT_EQ(story.read_signal(0, Failed{0, failure_of(0)}), "");
-  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(0, AttemptOver{0, std::nullopt, std::nullopt}), "");
   EXPECT_EQ(story.read_signal(1, last_success_of(3, 1)), "");
   EXPECT_EQ(story.state(), State::Running) << "the success of node 0 was of attempt 0";
 }
@@ -243,8 +244,8 @@ TEST(RestartDecider, IsWhatTheProgressFileShows) {
   LeaderStory story = running(restarting(job_of(2), 10), 2);
   for (int attempt = 0; attempt < 5; ++attempt) {
     (void)story.read_signal(0, Failed{attempt, failure_of(1)});
-    (void)story.read_signal(0, Ended{attempt, std::nullopt, false});
-    (void)story.read_signal(1, Ended{attempt, std::nullopt, attempt == 1});
+    (void)story.read_signal(0, AttemptOver{attempt, std::nullopt, false});
+    (void)story.read_signal(1, AttemptOver{attempt, std::nullopt, attempt == 1});
     (void)story.wait(seconds(20));
     EXPECT_EQ(story.state(), attempt < 4 ? State::Running : State::Finished) << attempt;
   }
@@ -256,8 +257,8 @@ TEST(RestartDecider, ThatAFileDoesNotShowIsMissingHoweverDifferentTheFailures) {
   for (int attempt = 0; attempt < 3; ++attempt) {
     (void)story.wait(seconds(100));
     (void)story.read_signal(0, Failed{attempt, failure_of(attempt)});
-    (void)story.read_signal(0, Ended{attempt, std::nullopt, false});
-    (void)story.read_signal(1, Ended{attempt, std::nullopt, false});
+    (void)story.read_signal(0, AttemptOver{attempt, std::nullopt, false});
+    (void)story.read_signal(1, AttemptOver{attempt, std::nullopt, false});
   }
   EXPECT_EQ(story.end->exit_code, 93);
 }
@@ -279,8 +280,8 @@ TEST(Fence, KeepsTheNextAttemptWaitingUntilTheLostNodeMustBeEmpty) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   EXPECT_EQ(story.lose(2), "0,1: stop 0 by SIGTERM");
   EXPECT_EQ(story.last_start->orphan_limit_seconds, 8);
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(1, AttemptOver{});
   EXPECT_EQ(story.state(), State::Resting);
   EXPECT_TRUE(story.has_said("after the lost node's fencing time")) << story.all_said();
   EXPECT_FALSE(story.has_said("was lost")) << "its own agent says it when it is told to stop";
@@ -294,9 +295,9 @@ TEST(Fence, KeepsTheNextAttemptWaitingUntilTheLostNodeMustBeEmpty) {
 TEST(Fence, LogsTheLostNodeWhereTheEndDoesNot) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(0, last_success_of(0));
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
   (void)story.lose(2);
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(1, AttemptOver{});
 
   EXPECT_TRUE(
       story.has_said("node 2, host-c (10.0.0.3), was lost: it closed the connection: "
@@ -307,18 +308,18 @@ TEST(Fence, LogsTheLostNodeWhereTheEndDoesNot) {
 TEST(Fence, IsNoneWhereTheLostNodeHadEnded) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(0, Failed{0, failure_of(1)});
-  (void)story.read_signal(2, Ended{});
+  (void)story.read_signal(2, AttemptOver{});
   (void)story.lose(2);
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
 
-  EXPECT_NE(story.read_signal(1, Ended{}).find("1: start 1 as node 1 of 2"), std::string::npos);
+  EXPECT_NE(story.read_signal(1, AttemptOver{}).find("1: start 1 as node 1 of 2"), std::string::npos);
 }
 
 TEST(Fence, CoversANodeThatIsLostWhileStopping) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(0, Failed{0, failure_of(1)});
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(1, AttemptOver{});
   EXPECT_EQ(story.lose(2), "");
   EXPECT_EQ(story.state(), State::Resting);
 
@@ -331,8 +332,8 @@ TEST(Fence, CoversANodeThatIsLostAfterItHadSucceeded) {
   (void)story.read_signal(2, last_success_of(5));
   (void)story.lose(2);
   (void)story.read_signal(0, Failed{0, failure_of(1)});
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(1, AttemptOver{});
 
   EXPECT_EQ(story.state(), State::Resting) << "its other workers may be alive";
 }
@@ -346,8 +347,8 @@ TEST(Replacement, ComesFromTheSpares) {
   LeaderStory story = running(restarting(job_of(3)), 3);
   (void)story.arrive(9);
   (void)story.lose(1);
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(2, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(2, AttemptOver{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "9: admitted as node 1 | reserve port | 0: start 1 as node 0 of 3, slots 0 of 6 | "
@@ -359,8 +360,8 @@ TEST(Replacement, IsWaitedForAndThenTheJobIsLost) {
   config.options.timeout = seconds(60);
   LeaderStory story = running(config, 3);
   (void)story.lose(1);
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(2, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(2, AttemptOver{});
   (void)story.wait(seconds(20));
   EXPECT_EQ(story.state(), State::Rendezvous);
   EXPECT_TRUE(
@@ -376,7 +377,7 @@ TEST(Replacement, IsWaitedForAndThenTheJobIsLost) {
 TEST(Replacement, MayComeLater) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.lose(1);
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
   (void)story.wait(seconds(100));
 
   EXPECT_EQ(story.arrive(5, 1),
@@ -388,8 +389,8 @@ TEST(Replacement, IsTheReturnedNodeItself) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.lose(1);
   EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs") << "while the attempt is stopping";
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(2, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(2, AttemptOver{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "5: admitted as node 1 | reserve port | 0: start 1 as node 0 of 3, slots 0 of 6 | "
@@ -399,8 +400,8 @@ TEST(Replacement, IsTheReturnedNodeItself) {
 TEST(Replacement, WaitsAsASpareUntilTheJobStartsAnew) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.lose(1);
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(2, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(2, AttemptOver{});
   (void)story.wait(seconds(20));
   ASSERT_EQ(story.state(), State::Running) << "the job is smaller now";
   EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs");
@@ -421,8 +422,8 @@ TEST(Replacement, IsOmittedWhereTheJobMayShrink) {
   LeaderStory story = running(restarting(job_of(1, 4)), 4);
   (void)story.lose(1);
   (void)story.lose(3);
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(2, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(2, AttemptOver{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
@@ -433,7 +434,7 @@ TEST(Replacement, ComesFromASpareWithAnotherRank) {
   LeaderStory story = running(restarting(job_of(2, 4)), 2);
   (void)story.arrive(5, 3);
   (void)story.lose(1);
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "5: admitted as node 3 | reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
@@ -450,8 +451,8 @@ TEST(Replacement, ThatIsLostDoesNotFailTheJob) {
 TEST(Replacement, LosesANodeBetweenAttempts) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.lose(2);
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(1, AttemptOver{});
   ASSERT_EQ(story.state(), State::Resting);
   EXPECT_EQ(story.lose(1), "");
 

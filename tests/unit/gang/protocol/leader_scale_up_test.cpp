@@ -125,7 +125,8 @@ TEST(ScaleUp, DoesNotHappenBesideAnUnkillableProcess) {
   LeaderStory story = running(scaling(1, 2), 1);
   (void)story.arrive(1);
 
-  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true}), "0,1: finish: failed 71");
+  EXPECT_EQ(story.read_signal(0, AttemptOver{0, std::nullopt, std::nullopt, /*gave_up=*/true}),
+            "0,1: finish: failed 71");
   EXPECT_EQ(story.end->reason, "host-b (10.0.0.2) joins the job, and it cannot start again");
 }
 
@@ -134,7 +135,7 @@ TEST(ScaleUp, StandsBehindTheFenceOfANodeThatIsLostMeanwhile) {
   EXPECT_EQ(story.last_start->orphan_limit_seconds, 8) << "so long it may take to notice";
   (void)story.arrive(2);
   EXPECT_EQ(story.lose(1), "");
-  EXPECT_EQ(story.read_signal(0, Ended{}), "");
+  EXPECT_EQ(story.read_signal(0, AttemptOver{}), "");
   EXPECT_EQ(story.state(), State::Resting);
 
   EXPECT_NE(story.wait(seconds(19)).find("2: start 1 as node 1 of 2"), std::string::npos);

@@ -70,7 +70,7 @@ constexpr StopFromAgent kNow{SIGTERM, /*is_urgent=*/true};
 TEST(SecondStop, KillsOnEveryNodeThatHasNotEnded) {
   LeaderStory story = running(3);
   (void)story.read_signal(1, StopFromAgent{SIGTERM});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(1, AttemptOver{});
 
   EXPECT_EQ(story.read_signal(1, kNow), "0,2: stop 0 by SIGTERM, now, the end is stopped 143");
 }
@@ -151,10 +151,10 @@ TEST(StopElsewhere, ContinuesWithASmallerJob) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "0,1,2: stop 0 by SIGTERM");
   EXPECT_TRUE(story.has_said("node 1, host-b (10.0.0.2), leaves after SIGTERM: going on without it"));
-  EXPECT_EQ(story.read_signal(1, Ended{}), "1: finish: stopped 143 | drop 1") << "it is not kept";
-  (void)story.read_signal(0, Ended{});
+  EXPECT_EQ(story.read_signal(1, AttemptOver{}), "1: finish: stopped 143 | drop 1") << "it is not kept";
+  (void)story.read_signal(0, AttemptOver{});
 
-  EXPECT_EQ(story.read_signal(2, Ended{}),
+  EXPECT_EQ(story.read_signal(2, AttemptOver{}),
             "reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
             "2: start 1 as node 1 of 2, slots 2 of 4")
       << "nothing can be alive there: no fence";
@@ -164,9 +164,9 @@ TEST(StopElsewhere, ContinuesWithASpare) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
   (void)story.read_signal(1, StopFromAgent{SIGTERM});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(1, AttemptOver{});
 
-  EXPECT_EQ(story.read_signal(0, Ended{}),
+  EXPECT_EQ(story.read_signal(0, AttemptOver{}),
             "9: admitted as node 1 | reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
             "9: start 1 as node 1 of 2, slots 2 of 4");
 }
@@ -174,7 +174,7 @@ TEST(StopElsewhere, ContinuesWithASpare) {
 TEST(StopElsewhere, DoesNotStopTheJobWhenTheNodeHasAlreadyEnded) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(1, last_success_of(3));
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(1, AttemptOver{});
 
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "1: finish: stopped 143 | drop 1");
   EXPECT_EQ(story.state(), State::Running);
@@ -184,16 +184,16 @@ TEST(StopElsewhere, LetsANodeGoWhileStopping) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(0, Failed{0, failure_of(1)});
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "");
-  EXPECT_EQ(story.read_signal(1, Ended{}), "1: finish: stopped 143 | drop 1");
-  (void)story.read_signal(0, Ended{});
+  EXPECT_EQ(story.read_signal(1, AttemptOver{}), "1: finish: stopped 143 | drop 1");
+  (void)story.read_signal(0, AttemptOver{});
 
-  EXPECT_NE(story.read_signal(2, Ended{}).find("2: start 1 as node 1 of 2"), std::string::npos);
+  EXPECT_NE(story.read_signal(2, AttemptOver{}).find("2: start 1 as node 1 of 2"), std::string::npos);
 }
 
 TEST(StopElsewhere, LetsANodeGoThatHadEndedWhileStopping) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(0, Failed{0, failure_of(1)});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(1, AttemptOver{});
 
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "1: finish: stopped 143 | drop 1");
 }
@@ -242,17 +242,17 @@ TEST(StopElsewhere, EndsTheJobWhenMoreLeaveThanItCanSpare) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "0,1,2: stop 0 by SIGTERM");
   EXPECT_EQ(story.read_signal(2, StopFromAgent{SIGTERM}), "") << "one node would be too few";
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(1, AttemptOver{});
 
-  EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: stopped 143");
+  EXPECT_EQ(story.read_signal(2, AttemptOver{}), "0,2: finish: stopped 143");
 }
 
 TEST(StopElsewhere, IsNotWaitedForWhenTheLeavingNodeIsLost) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(1, StopFromAgent{SIGTERM});
-  (void)story.read_signal(0, Ended{});
-  (void)story.read_signal(2, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
+  (void)story.read_signal(2, AttemptOver{});
   (void)story.lose(1);
 
   EXPECT_EQ(story.state(), State::Resting) << "something may be alive there";
@@ -263,10 +263,10 @@ TEST(Awaited, IsNamed) {
   LeaderStory story = running(3);
   EXPECT_TRUE(story.leader().awaited().empty());
   (void)story.read_signal(1, Failed{0, failure_of(2)});
-  (void)story.read_signal(kOwnLink, Ended{0, std::nullopt, std::nullopt});
-  (void)story.read_signal(1, Ended{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(kOwnLink, AttemptOver{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(1, AttemptOver{0, std::nullopt, std::nullopt});
   EXPECT_EQ(story.leader().awaited(), std::vector<std::string>{"end of the workers of node 2"});
-  (void)story.read_signal(2, Ended{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(2, AttemptOver{0, std::nullopt, std::nullopt});
   (void)story.lose(1);
   EXPECT_EQ(story.leader().awaited(), std::vector<std::string>{"goodbye of node 2"});
 }

@@ -82,7 +82,7 @@ class LeaderStory {
   std::string end_all(int attempt = 0) {
     std::string last;
     for (const LinkId link : std::vector<LinkId>(leader_.nodes())) {
-      last = read_signal(link, Ended{attempt, std::nullopt, std::nullopt});
+      last = read_signal(link, AttemptOver{attempt, std::nullopt, std::nullopt});
     }
     return last;
   }

@@ -12,7 +12,7 @@ Succeeded ends_well(int rank, bool is_last) {
 
 LeaderStory noticed(int nodes, const GangConfig& config) {
   LeaderStory story = running(config, nodes);
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "0,1: suspend within 26000 ms");
+  EXPECT_EQ(story.read_signal(1, SuspendRequested{"SIGTERM", seconds(26), false}), "0,1: suspend within 26000 ms");
   return story;
 }
 LeaderStory noticed() {
@@ -29,16 +29,16 @@ TEST(Suspend, TakesTheSmallestRemainingTime) {
   config.options.suspend_timeout = seconds(10);
   LeaderStory story = running(config, 2);
 
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"muster suspend", {}, false}), "0,1: suspend within 10000 ms");
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "") << "that is later";
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(4), false}), "0,1: suspend within 4000 ms");
+  EXPECT_EQ(story.read_signal(0, SuspendRequested{"muster suspend", {}, false}), "0,1: suspend within 10000 ms");
+  EXPECT_EQ(story.read_signal(1, SuspendRequested{"SIGTERM", seconds(26), false}), "") << "that is later";
+  EXPECT_EQ(story.read_signal(1, SuspendRequested{"SIGTERM", seconds(4), false}), "0,1: suspend within 4000 ms");
 }
 
 TEST(Suspend, EndsWhenOneHasSaved) {
   LeaderStory story = noticed();
   (void)story.wait(milliseconds(1'240));
 
-  EXPECT_EQ(story.read_signal(1, Saved{0, "rank 3"}),
+  EXPECT_EQ(story.read_signal(1, WorkSaved{0, "rank 3"}),
             "0,1: stop 0 by SIGTERM within 25760 ms, the end is suspended 85");
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
   EXPECT_EQ(story.end->reason, "suspended (SIGTERM): rank 3 saved 1.24 s after the notice");
@@ -47,7 +47,8 @@ TEST(Suspend, EndsWhenOneHasSaved) {
 TEST(Suspend, EndsAJobWhoseProgramWantsTo) {
   LeaderStory story = running(2);
 
-  EXPECT_EQ(story.read_signal(1, Saved{0, "rank 3"}), "0,1: stop 0 by SIGTERM within 1000 ms, the end is suspended 85");
+  EXPECT_EQ(story.read_signal(1, WorkSaved{0, "rank 3"}),
+            "0,1: stop 0 by SIGTERM within 1000 ms, the end is suspended 85");
 }
 
 TEST(Suspend, EndsWhenAllHaveEndedWithZero) {
@@ -61,9 +62,9 @@ TEST(Suspend, EndsWhenAllHaveEndedWithZero) {
 TEST(Suspend, EndsWhenAllHaveEndedSomehow) {
   LeaderStory story = noticed();
   EXPECT_EQ(story.read_signal(0, ends_well(0, false)), "");
-  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(0, AttemptOver{0, std::nullopt, std::nullopt}), "");
 
-  (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(1, AttemptOver{0, failure_of(3), std::nullopt});
   EXPECT_EQ(story.end->exit_code, 85) << "rank 3 lost its peers, which had saved";
   EXPECT_EQ(story.end->also_failed.count, 0);
 }
@@ -81,8 +82,8 @@ TEST(Suspend, NamesAFailureWhereNoWorkerSucceeded) {
   EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "") << "others may still save";
 
   (void)story.wait(seconds(27));
-  (void)story.read_signal(0, Ended{0, std::nullopt, std::nullopt});
-  (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(0, AttemptOver{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(1, AttemptOver{0, failure_of(3), std::nullopt});
   EXPECT_EQ(story.end->exit_code, 9);
   ASSERT_TRUE(story.end->first_failure);
   EXPECT_EQ(story.end->first_failure->global_rank.value, 3);
@@ -96,7 +97,7 @@ TEST(Suspend, TakesALostNodeForThePlatformsWork) {
 
 TEST(Suspend, StartsNoOtherAttempt) {
   LeaderStory story = noticed(2, restarting(job_of(2)));
-  (void)story.read_signal(0, Saved{0, "rank 0"});
+  (void)story.read_signal(0, WorkSaved{0, "rank 0"});
 
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
 }
@@ -104,23 +105,23 @@ TEST(Suspend, StartsNoOtherAttempt) {
 TEST(Suspend, MayBeWithdrawn) {
   LeaderStory story = noticed();
 
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}), "0,1: go on after all");
+  EXPECT_EQ(story.read_signal(0, SuspendRequested{"", {}, true}), "0,1: go on after all");
   EXPECT_EQ(story.wait(seconds(60)), "");
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}), "") << "there is none";
+  EXPECT_EQ(story.read_signal(0, SuspendRequested{"", {}, true}), "") << "there is none";
 }
 
 TEST(Suspend, FailsTheJobAfterAFailureDuringTheNotice) {
   LeaderStory story = noticed();
-  (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(1, AttemptOver{0, failure_of(3), std::nullopt});
 
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}), "0,1: stop 0 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(0, SuspendRequested{"", {}, true}), "0,1: stop 0 by SIGTERM, the end is failed 9");
 }
 
 TEST(Suspend, CannotBeWithdrawnWhenANodeHasEnded) {
   LeaderStory story = noticed();
-  (void)story.read_signal(1, Ended{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(1, AttemptOver{0, std::nullopt, std::nullopt});
 
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}),
+  EXPECT_EQ(story.read_signal(0, SuspendRequested{"", {}, true}),
             "0,1: stop 0 by SIGTERM within 27000 ms, the end is suspended 85");
 }
 
@@ -128,13 +129,13 @@ TEST(Suspend, EndsTheJobBeforeItStarts) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
 
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "0,1: finish: suspended 85");
+  EXPECT_EQ(story.read_signal(1, SuspendRequested{"SIGTERM", seconds(26), false}), "0,1: finish: suspended 85");
 }
 
 TEST(Suspend, MeansNoOtherAttemptWhileOneIsStopping) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"SIGTERM", seconds(26), false}), "");
+  EXPECT_EQ(story.read_signal(0, SuspendRequested{"SIGTERM", seconds(26), false}), "");
 
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
 }
@@ -142,7 +143,7 @@ TEST(Suspend, MeansNoOtherAttemptWhileOneIsStopping) {
 TEST(Suspend, ChangesNoEndThatIsKnown) {
   LeaderStory story = running(2);
   (void)story.read_signal(0, StopFromAgent{SIGTERM});
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "");
+  EXPECT_EQ(story.read_signal(1, SuspendRequested{"SIGTERM", seconds(26), false}), "");
 
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 143");
 }
@@ -156,7 +157,7 @@ TEST(Suspend, IsOverWhenTheJobIsStopped) {
 
 TEST(Suspend, IgnoresSavesOfAnotherAttempt) {
   LeaderStory story = noticed();
-  EXPECT_EQ(story.read_signal(0, Saved{7, "rank 0"}), "");
+  EXPECT_EQ(story.read_signal(0, WorkSaved{7, "rank 0"}), "");
 }
 
 // --- muster stop --grace ------------------------------------------------------------------------

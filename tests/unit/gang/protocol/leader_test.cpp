@@ -259,8 +259,8 @@ TEST(Leader, EndsWithSuccessWhenTheLastNodeHasSucceeded) {
   EXPECT_EQ(story.read_signal(1, last_success_of(3)), "");
   EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
   EXPECT_EQ(story.state(), State::Stopping);
-  EXPECT_EQ(story.read_signal(0, Ended{}), "");
-  EXPECT_EQ(story.read_signal(1, Ended{}), "0,1: finish: succeeded 0");
+  EXPECT_EQ(story.read_signal(0, AttemptOver{}), "");
+  EXPECT_EQ(story.read_signal(1, AttemptOver{}), "0,1: finish: succeeded 0");
   EXPECT_EQ(story.state(), State::Finishing);
   EXPECT_EQ(story.lose(1), "dissolve");
   EXPECT_EQ(story.state(), State::Finished);
@@ -289,10 +289,10 @@ TEST(Leader, DoesNotWaitForNodesThatHaveEnded) {
   for (const LinkId link : {0U, 1U, 2U}) {
     (void)story.read_signal(link, last_success_of(static_cast<int>(2 * link + 1)));
     if (link < 2) {
-      EXPECT_EQ(story.read_signal(link, Ended{}), "");
+      EXPECT_EQ(story.read_signal(link, AttemptOver{}), "");
     }
   }
-  EXPECT_EQ(story.read_signal(2, Ended{}), "0,1,2: finish: succeeded 0");
+  EXPECT_EQ(story.read_signal(2, AttemptOver{}), "0,1,2: finish: succeeded 0");
 }
 
 TEST(Leader, IgnoresASuccessThatWasCountedAlready) {
@@ -316,10 +316,10 @@ TEST(Leader, KeepsTheFailureThatCameFirst) {
   LeaderStory story = running(3);
   (void)story.read_signal(2, Failed{0, failure_of(5, ExitStatus::signalled(SIGSEGV))});
   EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(2)}), "") << "an echo";
-  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(2), std::nullopt}), "");
-  (void)story.read_signal(0, Ended{});
+  EXPECT_EQ(story.read_signal(1, AttemptOver{0, failure_of(2), std::nullopt}), "");
+  (void)story.read_signal(0, AttemptOver{});
 
-  EXPECT_EQ(story.read_signal(2, Ended{}), "0,1,2: finish: failed 139");
+  EXPECT_EQ(story.read_signal(2, AttemptOver{}), "0,1,2: finish: failed 139");
   EXPECT_EQ(story.end->first_failure->global_rank.value, 5);
 }
 
@@ -328,8 +328,8 @@ TEST(Leader, TakesTheFirstFailuresLastLinesFromItsNodesEnd) {
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   Failure whole = failure_of(3);
   whole.last_lines = {"RuntimeError: out of memory"};
-  (void)story.read_signal(0, Ended{0, failure_of(0), std::nullopt});
-  (void)story.read_signal(1, Ended{0, whole, std::nullopt});
+  (void)story.read_signal(0, AttemptOver{0, failure_of(0), std::nullopt});
+  (void)story.read_signal(1, AttemptOver{0, whole, std::nullopt});
 
   EXPECT_EQ(story.state(), State::Finishing);
   EXPECT_EQ(story.end->first_failure->last_lines, whole.last_lines);
@@ -387,7 +387,7 @@ TEST(Leader, IgnoresWhatBelongsToAnotherAttempt) {
   EXPECT_EQ(story.read_signal(1, Failed{1, failure_of(3)}), "");
   EXPECT_EQ(story.read_signal(1, Failed{-1, failure_of(3)}), "");
   EXPECT_EQ(story.read_signal(1, last_success_of(3, 7)), "");
-  EXPECT_EQ(story.read_signal(1, Ended{3, std::nullopt, std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(1, AttemptOver{3, std::nullopt, std::nullopt}), "");
   EXPECT_EQ(story.state(), State::Running);
 
   (void)story.read_signal(0, last_success_of(1));
@@ -397,8 +397,8 @@ TEST(Leader, IgnoresWhatBelongsToAnotherAttempt) {
 TEST(Leader, CountsAnEndOnce) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  EXPECT_EQ(story.read_signal(1, Ended{}), "");
-  EXPECT_EQ(story.read_signal(1, Ended{}), "");
+  EXPECT_EQ(story.read_signal(1, AttemptOver{}), "");
+  EXPECT_EQ(story.read_signal(1, AttemptOver{}), "");
   EXPECT_EQ(story.state(), State::Stopping);
 }
 
@@ -409,8 +409,8 @@ TEST(Leader, EndsAJobThatLostANode) {
 
   EXPECT_EQ(story.lose(1), "0,2: stop 0 by SIGTERM, the end is lost 69");
   EXPECT_EQ(story.end->reason, "node 1, host-b (10.0.0.2), was lost: it closed the connection");
-  (void)story.read_signal(0, Ended{});
-  EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: lost 69") << "the lost one is not waited for";
+  (void)story.read_signal(0, AttemptOver{});
+  EXPECT_EQ(story.read_signal(2, AttemptOver{}), "0,2: finish: lost 69") << "the lost one is not waited for";
 }
 
 TEST(Leader, NoticesSilenceAndDropsTheLink) {
@@ -442,26 +442,26 @@ TEST(Leader, DoesNotCountASucceededNodeAsLost) {
 TEST(Leader, DoesNotCountASucceededAndEndedNodeAsLost) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, last_success_of(3));
-  (void)story.read_signal(1, Ended{});
+  (void)story.read_signal(1, AttemptOver{});
   EXPECT_EQ(story.lose(1), "");
 
   EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0: stop 0 by SIGTERM, the end is succeeded 0");
-  EXPECT_EQ(story.read_signal(0, Ended{}), "0: finish: succeeded 0 | dissolve");
+  EXPECT_EQ(story.read_signal(0, AttemptOver{}), "0: finish: succeeded 0 | dissolve");
 }
 
 TEST(Leader, KeepsTheVerdictWhenANodeIsLostWhileStopping) {
   LeaderStory story = running(3);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   EXPECT_EQ(story.lose(1), "");
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
 
-  EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: failed 9");
+  EXPECT_EQ(story.read_signal(2, AttemptOver{}), "0,2: finish: failed 9");
 }
 
 TEST(Leader, FinishesWhenTheLastAwaitedNodeIsLost) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
 
   EXPECT_EQ(story.lose(1), "0: finish: failed 9 | dissolve");
 }
@@ -539,7 +539,7 @@ TEST(Leader, KnowsItsNodesAlsoWhenOneHasLeft) {
 TEST(Leader, DoesNothingAnyMoreWhenItIsFinished) {
   LeaderStory story = running(1);
   (void)story.read_signal(0, last_success_of(1));
-  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(0, AttemptOver{});
   ASSERT_EQ(story.state(), State::Finished);
 
   EXPECT_EQ(story.arrive(5, 0), "");
@@ -566,7 +566,7 @@ TEST(Leader, NeverWakesWhileAJobOfOneNodeRuns) {
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
   (void)story.read_signal(0, Failed{0, failure_of(1)});
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
-  EXPECT_EQ(story.read_signal(0, Ended{}), "0: finish: failed 9 | dissolve");
+  EXPECT_EQ(story.read_signal(0, AttemptOver{}), "0: finish: failed 9 | dissolve");
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
 }
 

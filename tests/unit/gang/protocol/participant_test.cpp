@@ -291,7 +291,7 @@ TEST(Participant, SendsTheFirstFailureAndTheEnd) {
   EXPECT_EQ(story.state(), State::Stopping);
   EXPECT_EQ(story.happen(failure_of(3)), "") << "the first one of this node";
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 2 failed", std::nullopt}), "stop workers by SIGTERM");
-  EXPECT_EQ(story.happen(AttemptOver{failure_of(2), true}), "tell ended 0");
+  EXPECT_EQ(story.happen(AttemptOver{0, failure_of(2), true}), "tell ended 0");
   EXPECT_EQ(story.state(), State::Over);
 
   EXPECT_EQ(story.read_signal(start_of(1)), "start workers of 1");
@@ -393,7 +393,7 @@ TEST(Participant, ReportsItsOwnFailureWhenTheLeaderIsLost) {
   ParticipantStory story = running();
   (void)story.happen(failure_of(2));
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM");
-  EXPECT_EQ(story.happen(AttemptOver{failure_of(2), std::nullopt}), "leave: lost 69");
+  EXPECT_EQ(story.happen(AttemptOver{0, failure_of(2), std::nullopt}), "leave: lost 69");
 
   ASSERT_TRUE(story.end->first_failure);
   EXPECT_EQ(story.end->first_failure->global_rank.value, 2);
@@ -424,7 +424,7 @@ TEST(Participant, TakesTheEndOfAnAttemptThatIsOverHere) {
 
 TEST(Participant, CutsTheLeaderOffThatSendsWhatNoLeaderSends) {
   ParticipantStory story = running();
-  EXPECT_EQ(story.read_signal(Ended{}), "hang up | stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(AttemptOver{}), "hang up | stop workers by SIGTERM");
   EXPECT_TRUE(story.has_said("it sent the message 'ended', which no leader sends"));
 }
 

@@ -45,14 +45,14 @@ namespace muster::gang {
     std::string operator()(const Succeeded& succeeded) const {
       return "succeeded " + std::to_string(succeeded.attempt);
     }
-    std::string operator()(const Ended& ended) const { return "ended " + std::to_string(ended.attempt); }
+    std::string operator()(const AttemptOver& ended) const { return "ended " + std::to_string(ended.attempt); }
     std::string operator()(const StopFromAgent& asked) const {
       return "stop asked by " + signal_name(asked.signal) + (asked.is_urgent ? ", now" : "");
     }
-    std::string operator()(const SuspendFromAgent& asked) const {
+    std::string operator()(const SuspendRequested& asked) const {
       return (asked.is_withdrawn ? "notice withdrawn: " : "suspend asked: ") + asked.source;
     }
-    std::string operator()(const Saved& saved) const { return "saved: " + saved.process; }
+    std::string operator()(const WorkSaved& saved) const { return "saved: " + saved.process; }
     std::string operator()(const StatusQuery& asked) const { return "status asked " + std::to_string(asked.number); }
     std::string operator()(const StatusReport& report) const {
       return "status " + std::to_string(report.number) + ", " + std::to_string(report.missing) +
@@ -137,10 +137,10 @@ namespace muster::gang {
     }
     std::string operator()(const Hung& hung) const { return "end those that hang: " + hung.why; }
     std::string operator()(const StallBegun& stall) const { return "a stall begins: " + describe_ranks(stall.ranks); }
-    std::string operator()(const DescribeStatus& wanted) const {
+    std::string operator()(const StatusQuery& wanted) const {
       return "describe status " + std::to_string(wanted.number);
     }
-    std::string operator()(const StatusOfNode& status) const { return "status of a node: " + status.text; }
+    std::string operator()(const StatusReport& status) const { return "status of a node: " + status.text; }
     std::string operator()(const PassSignal& pass) const { return "pass " + signal_name(pass.signal); }
     std::string operator()(const KillAttempt&) const { return "kill workers"; }
     std::string operator()(const LogLine&) const { return {}; }

@@ -135,7 +135,7 @@ void World::note_failure(const LeaderEvent& event) {
   if (const auto* const failed = std::get_if<Failed>(&received->message)) {
     failures_[{generation_, failed->attempt}].push_back(failed->failure);
   }
-  const auto* const ended = std::get_if<Ended>(&received->message);
+  const auto* const ended = std::get_if<AttemptOver>(&received->message);
   if (ended != nullptr && ended->failure) {
     failures_[{generation_, ended->attempt}].push_back(*ended->failure);
   }

@@ -171,7 +171,7 @@ void World::report_end(std::size_t id) {
     tell_agent(host, group.life, InputsChanged{wait_for_inputs(host)});
   }
   may_change_port(host, group.life);
-  tell_agent(host, group.life, AttemptOver{group.failure, progress, group.cannot_be_killed});
+  tell_agent(host, group.life, AttemptOver{0, group.failure, progress, group.cannot_be_killed});
 }
 
 void World::strike(const Fault& fault) {

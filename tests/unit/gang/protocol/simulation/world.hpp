@@ -157,8 +157,8 @@ class World {
   void act(std::size_t /*index*/, const SuspendNotice& /*notice*/) {}
   void act(std::size_t /*index*/, const Hung& /*hung*/) {}
   void act(std::size_t /*index*/, const StallBegun& /*stall*/) {}
-  void act(std::size_t /*index*/, const DescribeStatus& /*wanted*/) {}
-  void act(std::size_t /*index*/, const StatusOfNode& /*wanted*/) {}
+  void act(std::size_t /*index*/, const StatusQuery& /*wanted*/) {}
+  void act(std::size_t /*index*/, const StatusReport& /*wanted*/) {}
   void act(std::size_t index, const LogLine& wanted) { log(name(index), " says: ", wanted.text); }
   void act(std::size_t index, const Leave& wanted);
 
