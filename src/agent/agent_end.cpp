@@ -167,12 +167,20 @@ std::vector<ledger::RankState> Agent::rank_states() const {
   return states;
 }
 
-/// Ranks that mpirun or a nested launcher starts may be on hosts without the run folder, where PyTorch would fail.
+/// Ranks that mpirun or a nested launcher starts may be on hosts without the run folder, where PyTorch would fail. If the
+/// user or the mode has set one of the variables, none is added.
 void Agent::add_recorder_environment(WorkerPlan& worker) const {
   const auto& own = worker.environment;
-  if (run_.options.hangs.report.count() > 0 && !worker.is_unranked && own.contains("MASTER_ADDR") &&
-      own.contains("LOCAL_RANK")) {
-    worker.environment.merge(recorder_variables(run_.run_folder, run_.variables));
+  if (run_.options.hangs.report.count() == 0 || worker.is_unranked || !own.contains("MASTER_ADDR") ||
+      !own.contains("LOCAL_RANK")) {
+    return;
+  }
+  auto variables = recorder_variables(run_.run_folder);
+  const auto is_set = [&](const auto& variable) {
+    return own.contains(variable.first) || run_.variables.contains(variable.first);
+  };
+  if (std::ranges::none_of(variables, is_set)) {
+    worker.environment.merge(std::move(variables));
   }
 }
 

@@ -127,8 +127,9 @@ std::vector<control::WorkerStatus> Attempt::describe_workers() const {
     status.local_rank = planned.local_rank.value;
     status.state = describe_state(i);
     status.pid = workers_.pid(i);
+    status.is_alive = workers_.is_alive(i);
     if (status.pid > 0) {
-      status.since = since_1970(workers_.is_alive(i) ? workers_.started(i) : workers_.ended(i));
+      status.since = since_1970(status.is_alive ? workers_.started(i) : workers_.ended(i));
     }
     if (const auto written = streams_.last_output(i); written && status.pid > 0) {
       status.output_age = std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();

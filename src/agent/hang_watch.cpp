@@ -13,6 +13,7 @@ void HangWatch::start(hang::StallDetector detector) {
 
 void HangWatch::stop() {
   timer_.cancel();
+  gathering_.end();
   detector_.reset();
 }
 
@@ -27,11 +28,7 @@ void HangWatch::act(const hang::StallDetector::Step& step) {
     look_after(step.delay);
     return;
   }
-  owner_.gather([this](hang::Evidence evidence) {
-    if (detector_) {
-      act(detector_->on_evidence(std::move(evidence)));
-    }
-  });
+  owner_.gather(gathering_.wrap([this](hang::Evidence evidence) { act(detector_->on_evidence(std::move(evidence))); }));
 }
 
 }  // namespace muster

@@ -44,6 +44,7 @@ class HangWatch {
 
   HangWatchOwner& owner_;
   Timer timer_;
+  CallbackScope gathering_;                      ///< the evidence of an attempt is not that of the next one
   std::optional<hang::StallDetector> detector_;  ///< empty: no attempt is watched
 };
 

@@ -26,6 +26,7 @@
 namespace muster {
 namespace {
 
+constexpr int kQuestions = 2;              ///< kinds: their numbers are even or odd
 constexpr const char* kStacks = "stacks";  ///< see gang::StatusQuery
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
@@ -220,6 +221,7 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
   if (question.waiting.size() > 1) {
     return;
   }
+  question.number += kQuestions;
   question.lines.clear();
   question.missing = job_.nodes;
   question.timer.start(kStatusTimeout, [this, &question] {
@@ -232,8 +234,9 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
 }
 
 void JobControl::take_status(const gang::StatusReport& status) {
-  Question& question = status.number == stacks_question_.number ? stacks_question_ : status_question_;
-  if (question.waiting.empty()) {
+  Question& question =
+      status.number % kQuestions == stacks_question_.number % kQuestions ? stacks_question_ : status_question_;
+  if (question.waiting.empty() || status.number != question.number) {
     return;  // too late
   }
   question.lines.push_back(status.text);
@@ -256,16 +259,23 @@ json::object JobControl::status_answer() const {
           {"missing", status_question_.missing}};
 }
 
+/// Joins what the nodes have answered about their ranks.
+hang::Evidence JobControl::evidence() const {
+  hang::Evidence evidence = hang::join_lines(stacks_question_.lines);
+  evidence.missing += stacks_question_.missing;
+  return evidence;
+}
+
 json::object JobControl::stacks_answer() const {
-  const hang::Evidence evidence = hang::join_lines(stacks_question_.lines);
+  const hang::Evidence evidence = this->evidence();
   std::vector<std::string> sentences;
-  if (stacks_question_.missing == 0) {  // else these may wait for ranks of the others
+  if (evidence.missing == 0) {  // else these may wait for ranks of the others
     sentences = hang::describe(hang::judge(evidence.ranks), evidence, static_cast<int>(evidence.ranks.size()));
   }
   return {{"job", job_document()},
           {"stacks", hang::stacks_document(evidence.ranks)},
           {"verdict", json::array(sentences.begin(), sentences.end())},
-          {"missing", stacks_question_.missing}};
+          {"missing", evidence.missing}};
 }
 
 void JobControl::describe_status(const gang::StatusQuery& wanted) {
@@ -372,11 +382,7 @@ json::object JobControl::notice_document() const {
 // --- Hangs --------------------------------------------------------------------------------------
 
 void JobControl::gather(std::function<void(hang::Evidence)> then) {
-  ask_nodes(stacks_question_, [this, then = std::move(then)](const std::string& /*why_not*/) {
-    hang::Evidence evidence = hang::join_lines(stacks_question_.lines);
-    evidence.missing = stacks_question_.missing;
-    then(std::move(evidence));
-  });
+  ask_nodes(stacks_question_, [this, then = std::move(then)](const std::string& /*why_not*/) { then(evidence()); });
 }
 
 void JobControl::report(const hang::StallDetector::Step& step) {

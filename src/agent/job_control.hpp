@@ -103,7 +103,7 @@ class JobControl : private HangWatchOwner {
 
   /// A question to all nodes, asked once for all who want to know before the answer is complete.
   struct Question {
-    int number;        ///< see gang::StatusQuery
+    int number;        ///< see gang::StatusQuery; each time it is asked it is another one
     std::string what;  ///< see gang::StatusQuery
     Timer timer;       ///< later answers are left out
     /// Called with the answer, or at the end of the job with a reason for which there is none.
@@ -122,6 +122,7 @@ class JobControl : private HangWatchOwner {
 
   void ask_nodes(Question& question, std::function<void(const std::string& why_not)> then);
   void answer(Question& question, const std::string& why_not = "");
+  [[nodiscard]] hang::Evidence evidence() const;
   [[nodiscard]] json::object status_answer() const;
   [[nodiscard]] json::object stacks_answer() const;
   [[nodiscard]] double quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }

@@ -166,21 +166,17 @@ void JobRecord::send_page(MetricsServer::Send send) {
 void JobRecord::write_page() {
   soon_timer_.cancel();
   const bool is_last = ledger_.is_over();
+  if (!is_last && !file_task_.is_idle()) {  // a helper process that hangs cannot be ended: one at a time
+    soon_timer_.start(kSoon, [this] { write_page(); });
+    return;
+  }
   constexpr mode_t kForAll = 0644;  // its reader is usually another user
   const auto work = [this] {
     const auto written = write_whole_file(metrics_file_, page(), kForAll);
     return written ? std::string() : written.error().message;
   };
   file_task_.start({work, kPageTimeout, [this, is_last](const HelperTask::Answer& problem) {
-                      if (!problem) {  // what writes it cannot be ended: one is enough
-                        metrics_file_.clear();
-                        regular_timer_.cancel();
-                      }
-                      if ((!problem || !problem->empty()) && !std::exchange(has_warned_, true)) {
-                        log_warning(problem ? *problem
-                                            : "cannot write the file of --metrics: its file system does not answer, "
-                                              "going on without it");
-                      }
+                      note_written(problem);
                       if (is_last) {
                         pending_.remove(kMetricsFile);
                       }
@@ -189,6 +185,18 @@ void JobRecord::write_page() {
     regular_timer_.cancel();
   } else {
     regular_timer_.start(kBetweenPages, [this] { write_page(); });
+  }
+}
+
+void JobRecord::note_written(const HelperTask::Answer& problem) {
+  if (!problem) {
+    metrics_file_.clear();
+    regular_timer_.cancel();
+    soon_timer_.cancel();
+  }
+  if ((!problem || !problem->empty()) && !std::exchange(has_warned_, true)) {
+    log_warning(problem ? *problem
+                        : "cannot write the file of --metrics: its file system does not answer, going on without it");
   }
 }
 

@@ -42,6 +42,7 @@ class JobRecord {
   [[nodiscard]] std::string page() const;
   void send_page(MetricsServer::Send send);
   void write_page();
+  void note_written(const HelperTask::Answer& problem);
 
   ProcessLoop& loop_;
   PendingWork& pending_;

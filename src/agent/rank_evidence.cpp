@@ -31,6 +31,8 @@ namespace {
 
 /// For programs that are asked. Less than the helper process has (JobControl): a late answer must not hide other ranks.
 constexpr std::chrono::milliseconds kMostTime{1'500};
+/// A part of it that is left for NCCL where Pythons do not answer.
+constexpr std::chrono::milliseconds kTimeForNccl{300};
 
 using Clock = std::chrono::steady_clock;
 
@@ -149,7 +151,9 @@ std::string search_path_of(pid_t process) {
   for (const std::string& entry : split(read_untrusted_file(proc_file(process, "environ"), kMostBytes), '\0')) {
     path += entry.starts_with("PATH=") ? ":" + entry.substr(5) : "";
   }
-  return path;
+  std::vector<std::string> folders = split(path, ':');
+  std::erase_if(folders, [](const std::string& folder) { return !folder.starts_with('/'); });  // we are in another one
+  return join(folders, ":");
 }
 
 /// Does not stop the process.
@@ -164,12 +168,12 @@ constexpr std::size_t kMostWatched = 8;
 /// A rank that waits for nobody, and whose calls have not changed so far.
 bool may_compute(const hang::RankEvidence& rank) {
   const hang::Place& place = rank.place;
-  return !place.stack.empty() && rank.counters.calls == 0 && place.state != 'D' && place.state != 'T' &&
+  return !place.stack.empty() && !rank.has_changing_calls && place.state != 'D' && place.state != 'T' &&
          hang::waits_for_others(place.stack).empty();
 }
 
 void note_calls(hang::RankEvidence& rank, const Result<hang::Stack>& stack) {
-  rank.counters.calls = stack && !hang::are_same_calls(*stack, rank.place.stack) ? 1 : 0;
+  rank.has_changing_calls = stack && !hang::are_same_calls(*stack, rank.place.stack);
 }
 
 /// The Pythons of this node that do not describe themselves, all asked about at once.
@@ -236,17 +240,19 @@ void watch_calls(std::vector<hang::RankEvidence>& ranks, OlderPythons& older, Cl
   constexpr int kTimesWhenRunning = 50;
   constexpr int kTimesWhenAsleep = 5;  // it would be at the same place each time
   constexpr int kPauseMs = 4;
-  std::vector<hang::RankEvidence*> watched;
+  std::vector<std::pair<hang::RankEvidence*, hang::PythonProcess>> watched;
   for (std::size_t i = 0; i < ranks.size() && watched.size() < kMostWatched; ++i) {
-    if (may_compute(ranks[i]) && !older.contains(i)) {
-      watched.push_back(&ranks[i]);
+    const bool is_ours = may_compute(ranks[i]) && !older.contains(i);
+    if (auto python = is_ours ? hang::PythonProcess::find(ranks[i].pid) : Error{ErrorKind::NotFound, ""}) {
+      watched.emplace_back(&ranks[i], *python);
     }
   }
   for (int times = 0; times < kTimesWhenRunning && !watched.empty() && Clock::now() < deadline; ++times) {
     (void)::poll(nullptr, 0, kPauseMs);
-    std::erase_if(watched, [&](hang::RankEvidence* rank) {
-      note_calls(*rank, hang::read_stack(rank->pid));
-      return rank->counters.calls > 0 || (rank->place.state != 'R' && times >= kTimesWhenAsleep);
+    std::erase_if(watched, [&](const auto& one) {
+      auto& [rank, python] = one;
+      note_calls(*rank, python.read_stack());
+      return rank->has_changing_calls || (rank->place.state != 'R' && times >= kTimesWhenAsleep);
     });
   }
   older.watch_calls(ranks, deadline);
@@ -268,8 +274,10 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   for (const control::WorkerStatus& worker : status.workers) {
     hang::RankEvidence& evidence = gathered.ranks.emplace_back();
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
-    if (worker.pid <= 0 || running == all.end()) {
+    if (worker.pid > 0 && !worker.is_alive) {
       evidence.place.end = worker.state;
+    } else if (worker.pid <= 0 || running == all.end()) {
+      evidence.place.no_stack = worker.pid <= 0 ? "it is not started yet" : "/proc does not show its process";
     } else {
       const std::vector<Process> below = descendants(all, worker.pid, {});
       Program program = find_program(*running, below, sources.stacks);
@@ -279,11 +287,12 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     evidence.rank = worker.global_rank;
     evidence.host = status.host;
   }
-  older.take_answers(gathered.ranks, deadline);
-  watch_calls(gathered.ranks, older, deadline);
+  older.take_answers(gathered.ranks, deadline - kTimeForNccl);
+  watch_calls(gathered.ranks, older, deadline - kTimeForNccl);
+  const std::string counts = contains_rank_zero(status) ? ask_nccl(sources.nccl, deadline) : "";
   gathered.progress = read_dumps(asked, sources.recorder_folder, deadline);
-  if (gathered.progress.empty() && contains_rank_zero(status)) {
-    gathered.progress = hang::to_progress(hang::parse_ras(ask_nccl(sources.nccl, deadline)), sources.nccl.world_size);
+  if (gathered.progress.empty()) {
+    gathered.progress = hang::to_progress(hang::parse_ras(counts), sources.nccl.world_size);
   }
   return gathered;
 }

@@ -50,13 +50,15 @@ std::optional<std::vector<hang::GroupProgress>> read_dump(int rank, const std::s
 
 }  // namespace
 
-std::map<std::string, std::string> recorder_variables(const std::string& run_folder,
-                                                      const std::map<std::string, std::string>& inherited) {
+std::map<std::string, std::string> recorder_variables(const std::string& run_folder) {
   constexpr std::array kPipes{"TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE",
                               "TORCH_FR_DEBUG_INFO_PIPE_FILE"};
   constexpr std::array kDumps{"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
                               "TORCH_HCCL_DEBUG_INFO_TEMP_FILE"};
   std::map<std::string, std::string> variables;
+  if (run_folder.empty()) {
+    return variables;
+  }
   for (const char* const name : kPipes) {
     variables[name] = run_folder + "/fr_";
   }
@@ -64,9 +66,7 @@ std::map<std::string, std::string> recorder_variables(const std::string& run_fol
     variables[name] = run_folder + "/dump_";
   }
   variables["TORCH_INCLUDE_STACK_TRACE"] = "0";  // with stacks a dump waits for Python's lock, which a rank may hold
-  const bool has_own =
-      std::ranges::any_of(variables, [&](const auto& variable) { return inherited.contains(variable.first); });
-  return has_own || run_folder.empty() ? std::map<std::string, std::string>() : variables;
+  return variables;
 }
 
 std::vector<int> ask_recorders(const control::NodeStatus& status, const std::string& run_folder) {

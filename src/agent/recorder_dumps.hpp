@@ -13,9 +13,8 @@
 
 namespace muster {
 
-/// Environment variables that make the recorders listen; none where the user has set one of them.
-[[nodiscard]] std::map<std::string, std::string> recorder_variables(
-    const std::string& run_folder, const std::map<std::string, std::string>& inherited);
+/// Environment variables that make the recorders listen. None without a run folder.
+[[nodiscard]] std::map<std::string, std::string> recorder_variables(const std::string& run_folder);
 
 /// Asks the recorders of this node's ranks, which look once a second. Returns the ranks that have one. For a helper
 /// process, as `read_dumps`.

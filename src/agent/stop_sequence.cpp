@@ -110,6 +110,7 @@ void StopSequence::on_grace_ended() {
       control::WorkerStatus& worker = late.workers.emplace_back();
       worker.global_rank = static_cast<int>(i);  // unlike ranks, each is there once
       worker.pid = workers_.pid(i);
+      worker.is_alive = true;
     }
   }
   if (late.workers.empty()) {

@@ -29,6 +29,7 @@ struct WorkerStatus {
   int local_rank = 0;
   std::string state;                  ///< "starting", "running", "stopping", "ended with 0", "killed by SIGKILL" ...
   pid_t pid = -1;                     ///< -1: not started
+  bool is_alive = false;              ///< it has been started and has not ended; not written
   double since = 0;                   ///< time of its start, or of its end if it has ended
   std::optional<double> cpu_seconds;  ///< of the worker and its living descendants
   std::optional<std::uint64_t> memory_bytes;  ///< resident memory of the same processes

@@ -2,6 +2,7 @@
 
 // Names the ranks that have not come to a collective, by the numbers of the collectives in each process group. Pure.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,10 +16,8 @@ struct GroupProgress {
   std::string description;  ///< for people; may be empty
   std::vector<int> ranks;   ///< sorted, as far as known; groups of one name differ in their first rank
   std::int64_t enqueued = 0;
-  std::int64_t started = 0;    ///< -1: not known, as to NCCL
-  std::int64_t completed = 0;  ///< likewise
-  std::string
-      operation;  ///< that of the first collective that is not completed, such as "all_gather"; empty: not known
+  std::int64_t completed = 0;  ///< -1: not known, as to NCCL
+  std::string operation;       ///< of the first collective that is not completed, "all_gather"; empty: not known
   bool operator==(const GroupProgress&) const = default;
 };
 
@@ -27,6 +26,9 @@ struct RankProgress {
   int rank = 0;
   std::vector<GroupProgress> groups;
 };
+
+/// Ranks of groups that one answer may tell: each rank of a group has a list of all of them.
+inline constexpr std::size_t kMostNumbers = std::size_t{1} << 22U;
 
 /// The values, sorted by rank.
 [[nodiscard]] std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank);

@@ -61,7 +61,7 @@ Place read_place(const json::object& object) {
   const std::string state = text_at(object, "state");
   place.state = state.size() == 1 ? state.front() : '?';
   const json::array* const stack = array_at(object, "stack");
-  for (std::size_t i = 0; stack != nullptr && i < stack->size(); ++i) {
+  for (std::size_t i = 0; stack != nullptr && i < std::min(stack->size(), kMostFrames); ++i) {
     if (auto frame = read_frame(stack->at(i))) {
       place.stack.push_back(std::move(*frame));
     }
@@ -69,7 +69,7 @@ Place read_place(const json::object& object) {
   return place;
 }
 
-/// Reads [rank, pid, switches, io_bytes, children_ms, calls].
+/// Reads [rank, pid, switches, io_bytes, children_ms, has_changing_calls].
 std::optional<RankEvidence> read_rank(const json::value& value) {
   constexpr std::size_t kFields = 6;
   const json::array* const fields = value.if_array();
@@ -80,7 +80,8 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
   rank.rank = number_of(&fields->at(0), -1);
   rank.pid = number_of(&fields->at(1), -1);
   rank.counters = {number_of<std::uint64_t>(&fields->at(2), 0), number_of<std::uint64_t>(&fields->at(3), 0),
-                   number_of<std::uint64_t>(&fields->at(4), 0), number_of<std::uint64_t>(&fields->at(5), 0)};
+                   number_of<std::uint64_t>(&fields->at(4), 0)};
+  rank.has_changing_calls = number_of(&fields->at(5), 0) != 0;
   return rank;
 }
 
@@ -103,13 +104,14 @@ void read_group(const json::value& value, const std::string& host, std::vector<R
 }
 
 /// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "fabric_bytes": N, "progress": [...]}`.
-void read_line(const std::string& line, Evidence& evidence) {
+/// False: it is none.
+bool read_line(const std::string& line, Evidence& evidence) {
   boost::system::error_code error;
   const json::value document = json::parse(line, error);
   const json::object* const node = error ? nullptr : document.if_object();
   const json::array* const groups = node == nullptr ? nullptr : array_at(*node, "groups");
   if (groups == nullptr) {
-    return;
+    return false;
   }
   const json::value* const quiet = node->if_contains("quiet");
   if (quiet != nullptr && quiet->is_number()) {
@@ -127,6 +129,7 @@ void read_line(const std::string& line, Evidence& evidence) {
   if (const json::array* const progress = array_at(*node, "progress")) {
     std::ranges::move(read_progress(*progress), std::back_inserter(evidence.progress));
   }
+  return true;
 }
 
 /// The path as a reader knows it: below site-packages, below Python's own library, else its last part.
@@ -148,8 +151,8 @@ std::string write_groups(const Evidence& evidence, const json::array& progress, 
   std::map<Place, json::array> groups;
   for (const RankEvidence& one : evidence.ranks) {
     const Counters& counters = one.counters;
-    groups[one.place].push_back(
-        {one.rank, one.pid, counters.switches, counters.io_bytes, counters.children_ms, counters.calls});
+    groups[one.place].push_back({one.rank, one.pid, counters.switches, counters.io_bytes, counters.children_ms,
+                                 one.has_changing_calls ? 1 : 0});
   }
   json::array written;
   for (auto& [place, ranks] : groups) {
@@ -188,22 +191,26 @@ void give_progress(Evidence& evidence) {
 }  // namespace
 
 std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
-  constexpr std::size_t kMostFrames = 200;
   const json::array progress = progress_document(evidence.progress, most_bytes / 2);
   std::string line = write_groups(evidence, progress, kMostFrames);
   for (std::size_t frames = kMostFrames / 2; line.size() > most_bytes && frames > 0; frames /= 2) {
     line = write_groups(evidence, progress, frames);
   }
-  return line;
+  return line.size() > most_bytes ? write_groups(evidence, {}, 0) : line;
 }
 
 Evidence join_lines(const std::vector<std::string>& lines) {
   Evidence evidence{.ranks = {}, .quiet = std::numeric_limits<double>::infinity()};
   for (const std::string& line : lines) {
-    read_line(line, evidence);
+    evidence.missing += read_line(line, evidence) ? 0 : 1;
   }
   std::stable_sort(evidence.ranks.begin(), evidence.ranks.end(),
                    [](const RankEvidence& one, const RankEvidence& other) { return one.rank < other.rank; });
+  const auto is_of_two_attempts = [](const RankEvidence& one, const RankEvidence& other) {
+    return one.rank == other.rank;
+  };
+  evidence.ranks.erase(std::unique(evidence.ranks.begin(), evidence.ranks.end(), is_of_two_attempts),
+                       evidence.ranks.end());
   give_progress(evidence);
   return evidence;
 }
@@ -233,7 +240,7 @@ bool are_same_calls(const Stack& one, const Stack& other) {
 namespace {
 
 /// A rank that waits for others sleeps until they come; each switch is a collective that went through. One that polls
-/// switches all the time, and is seen asleep; one that has not joined yet tries again and again.
+/// switches all the time, and its kernel function is a sleep; one that has not joined yet tries again and again.
 bool has_passed(const RankEvidence& now, const RankEvidence& was) {
   const std::string operation = waits_for_others(now.place.stack);
   const bool is_polling = now.place.wait.find("nanosleep") != std::string::npos || operation == "init_process_group";
@@ -257,15 +264,16 @@ bool is_moving(const RankEvidence& now, const RankEvidence& was, double seconds)
   const auto children = static_cast<double>(growth(now.counters.children_ms, was.counters.children_ms));
   const auto io = static_cast<double>(growth(now.counters.io_bytes, was.counters.io_bytes));
   const bool works = io >= kMuchIo * seconds || children >= kMuchCpu * seconds * kMilliseconds;
-  const bool calls = now.counters.calls > 0 || !are_same_calls(now.place.stack, was.place.stack);
+  const bool calls = !are_same_calls(now.place.stack, was.place.stack);
   return now.pid != was.pid || works || calls || has_passed(now, was) || has_progressed(now, was);
 }
 
 std::optional<double> fabric_rate(const Evidence& now, const Evidence& before, double seconds) {
-  if (!now.fabric_bytes || !before.fabric_bytes || seconds <= 0) {
+  const bool is_known = now.fabric_bytes && before.fabric_bytes && *now.fabric_bytes >= *before.fabric_bytes;
+  if (!is_known || now.missing + before.missing > 0 || seconds <= 0) {
     return {};
   }
-  return static_cast<double>(growth(*now.fabric_bytes, *before.fabric_bytes)) / seconds;
+  return static_cast<double>(*now.fabric_bytes - *before.fabric_bytes) / seconds;
 }
 
 }  // namespace
@@ -280,9 +288,9 @@ void mark_moving(Evidence& now, const Evidence& before) {
     earlier[one.rank] = &one;
   }
   for (RankEvidence& one : now.ranks) {
-    const auto found = earlier.find(one.rank);
-    const bool moves =
-        (fabric_moves && one.groups.empty()) || (found != earlier.end() && is_moving(one, *found->second, seconds));
+    const auto found = earlier.find(one.rank);  // a rank that is new has not been seen to stand still
+    const bool moves = one.has_changing_calls || (fabric_moves && one.groups.empty()) || found == earlier.end() ||
+                       is_moving(one, *found->second, seconds);
     one.is_moving = moves && one.place.end.empty();
   }
 }

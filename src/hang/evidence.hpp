@@ -27,12 +27,11 @@ struct Place {
   auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Numbers that grow while a rank works.
+/// Sums that grow while a rank works.
 struct Counters {
   std::uint64_t switches = 0;  ///< how often its main thread has waited
   std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
   std::uint64_t children_ms = 0;  ///< CPU time of the processes below its main process
-  std::uint64_t calls = 0;  ///< 1: while it was looked at for a moment its stack changed; unlike the others, no sum
 };
 
 struct RankEvidence {
@@ -41,6 +40,7 @@ struct RankEvidence {
   pid_t pid = -1;  ///< of the process that `place` describes, in its node's pid namespace
   Place place;
   Counters counters = {};
+  bool has_changing_calls = false;         ///< its stack has changed while it was looked at for a moment
   std::vector<GroupProgress> groups = {};  ///< its process groups; empty: not known
   bool is_moving = false;                  ///< see `mark_moving`; not sent
 };
@@ -50,9 +50,10 @@ struct Evidence {
   std::vector<RankEvidence> ranks;  ///< sorted by rank
   double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
   std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
-  /// Known to a node of its ranks, or to NCCL of all ranks. `join_lines` gives it to the ranks.
+  /// As a node sends it: of its own ranks from flight recorders, or of all ranks from NCCL. `join_lines` moves it to
+  /// the ranks.
   std::vector<RankProgress> progress = {};
-  int missing = 0;                                 ///< nodes that have not answered; not sent
+  int missing = 0;  ///< nodes that have not answered, or have answered nothing that can be read; not sent
   std::optional<std::uint64_t> fabric_bytes = {};  ///< sent and received by the RDMA ports of all hosts; empty: none
   std::optional<double> fabric_rate = {};          ///< bytes a second, see `mark_moving`; not sent
 };
@@ -68,12 +69,12 @@ struct Evidence {
 /// much goes over the fabric, ranks move whose collectives are not known.
 void mark_moving(Evidence& now, const Evidence& before);
 
-/// Writes the evidence of one node as a JSON line without line end, of at most `most_bytes`. Of what does not fit the
-/// progress in collectives is left out first, then stacks are cut; the ranks are kept. Of the ranks of a process group the
-/// first is sent.
+/// Writes the evidence of one node as a JSON line without line end. So that it has at most `most_bytes`, collectives
+/// get half of them, and stacks are cut, then all left out; the ranks are kept in any case.
 [[nodiscard]] std::string to_line(const Evidence& evidence, std::size_t most_bytes);
 
-/// Joins the nodes' lines. What is no such line is left out: another version of muster may have written it.
+/// Joins the nodes' lines. What is no such line is left out and counted as missing: its node had no time or no room, or
+/// another version of muster has written it. A rank that several nodes name is kept once.
 [[nodiscard]] Evidence join_lines(const std::vector<std::string>& lines);
 
 /// Ranks at the same place.

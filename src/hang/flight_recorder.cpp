@@ -18,15 +18,16 @@ constexpr std::size_t kMostEntries = 100'000;
 constexpr std::size_t kMostFields = 100;  ///< of an entry, which has about 20
 constexpr std::size_t kMostLabelBytes = 100;
 constexpr std::size_t kMostRanks = 100'000;
+constexpr std::size_t kMostRanksBytes = 8 * kMostRanks;
 
 std::string name_of(const PickleValue& value) {
   return one_line(value.text, kMostLabelBytes);
 }
 
-/// Reads "[0, 4, 8]".
+/// Reads "[0, 4, 8]"; a text that is longer than that of all ranks has none.
 std::vector<int> read_ranks(std::string_view text) {
   std::vector<int> ranks;
-  const char* const end = text.data() + text.size();
+  const char* const end = text.data() + std::min(text.size(), kMostRanksBytes);
   for (const char* at = text.data(); at != end && ranks.size() < kMostRanks;) {
     int rank = 0;
     const auto [next, error] = std::from_chars(at, end, rank);
@@ -66,14 +67,21 @@ class Dump {
     return std::max<std::int64_t>(pickle_.at(dictionary, key).number, 0);
   }
 
+  /// False for a dictionary that would take long to search: it may occur thousands of times.
+  [[nodiscard]] bool is_small(const PickleValue& dictionary) const {
+    return pickle_.items(dictionary).size() <= 2 * kMostFields;
+  }
+
   void read_status(const PickleValue& status) {
     const auto& pairs = pickle_.items(status);
     for (std::size_t i = 0; i + 1 < std::min(pairs.size(), 2 * kMostGroups); i += 2) {
+      if (!is_small(pairs[i + 1])) {
+        continue;
+      }
       std::int64_t id = -1;
       (void)std::from_chars(pairs[i].text.data(), pairs[i].text.data() + pairs[i].text.size(), id);
       GroupProgress& numbers = by_id_[id].numbers;
       numbers.enqueued = number_at(pairs[i + 1], "last_enqueued_collective");
-      numbers.started = number_at(pairs[i + 1], "last_started_collective");
       numbers.completed = number_at(pairs[i + 1], "last_completed_collective");
     }
   }
@@ -81,7 +89,7 @@ class Dump {
   void read_entries() {
     const auto& entries = pickle_.items(pickle_.at(pickle_.root(), "entries"));
     for (std::size_t i = 0; i < std::min(entries.size(), kMostEntries); ++i) {
-      if (entries[i].kind == PickleValue::Kind::Dictionary && pickle_.items(entries[i]).size() <= 2 * kMostFields) {
+      if (entries[i].kind == PickleValue::Kind::Dictionary && is_small(entries[i])) {
         read_entry(entries[i]);
       }
     }
@@ -112,30 +120,42 @@ class Dump {
     const auto& pairs = pickle_.items(pickle_.at(pickle_.root(), "pg_config"));
     const bool is_complete = std::ranges::all_of(by_id_, [](const auto& one) { return one.second.has_entries; });
     std::map<std::string, GroupProgress> unused;
-    std::map<std::string, std::vector<int>> ranks;
+    std::map<std::string, std::string_view> ranks;
     for (std::size_t i = 0; i + 1 < std::min(pairs.size(), 2 * kMostGroups); i += 2) {
       const std::string name = name_of(pairs[i]);
-      ranks[name] = read_ranks(pickle_.at(pairs[i + 1], "ranks").text);
+      if (!is_small(pairs[i + 1])) {
+        continue;
+      }
+      ranks[name] = pickle_.at(pairs[i + 1], "ranks").text;
       if (is_complete && !name.empty()) {
-        unused[name] = {name, name_of(pickle_.at(pairs[i + 1], "desc")), ranks[name], 0, 0, 0, ""};
+        unused[name] = {name, name_of(pickle_.at(pairs[i + 1], "desc")), {}, 0, 0, ""};
       }
     }
     std::vector<GroupProgress> groups;
     for (auto& [id, progress] : by_id_) {
       if (progress.has_entries) {
         unused.erase(progress.numbers.group);
-        progress.numbers.ranks = ranks[progress.numbers.group];
+        progress.numbers.ranks = take_ranks(ranks[progress.numbers.group]);
         progress.numbers.group = progress.is_compared ? progress.numbers.group : "";
         groups.push_back(std::move(progress.numbers));
       }
     }
     for (auto& [name, group] : unused) {
+      group.ranks = take_ranks(ranks[name]);
       groups.push_back(std::move(group));
     }
     return groups;
   }
 
+  /// Later groups get no ranks where the earlier ones have too many.
+  std::vector<int> take_ranks(std::string_view text) {
+    std::vector<int> ranks = numbers_left_ > 0 ? read_ranks(text) : std::vector<int>();
+    numbers_left_ -= std::min(numbers_left_, ranks.size());
+    return ranks;
+  }
+
   Pickle pickle_;
+  std::size_t numbers_left_ = kMostNumbers;
   std::map<std::int64_t, Progress> by_id_;
 };
 

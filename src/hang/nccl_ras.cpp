@@ -16,24 +16,12 @@ namespace {
 constexpr int kMostRasRanks = 65'535;
 /// Of all communicators of an answer.
 constexpr std::size_t kMostMembers = std::size_t{1} << 17U;
-constexpr int kInProgress = 7;  ///< ncclInProgress
 
 // --- JSON ---------------------------------------------------------------------------------------
 
-std::int64_t integer_at(const json::object& object, std::string_view name, std::int64_t otherwise) {
-  const json::value* const value = object.if_contains(name);
-  const std::int64_t* const number = value == nullptr ? nullptr : value->if_int64();
-  return number == nullptr ? otherwise : *number;
-}
-
 int rank_at(const json::object& object, std::string_view name) {
-  const std::int64_t number = integer_at(object, name, -1);
+  const std::int64_t number = number_of<std::int64_t>(object.if_contains(name), -1);
   return number < 0 || number > kMostRasRanks ? -1 : static_cast<int>(number);
-}
-
-bool is_true_at(const json::object& object, std::string_view name) {
-  const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_bool() && value->get_bool();
 }
 
 json::object object_at(const json::object& object, std::string_view name) {
@@ -42,7 +30,7 @@ json::object object_at(const json::object& object, std::string_view name) {
 }
 
 RasProcess process_of(const json::object& rank) {
-  const std::int64_t pid = integer_at(rank, "pid", -1);
+  const std::int64_t pid = number_of<std::int64_t>(rank.if_contains("pid"), -1);
   return pid > 0 && pid <= 0x7fff'ffff ? RasProcess{text_at(rank, "host"), static_cast<pid_t>(pid)} : RasProcess();
 }
 
@@ -63,15 +51,11 @@ RasCommunicator read_communicator(const json::object& object) {
   RasCommunicator read{
       text_at(object, "hash") + ":" + text_at(object, "secondary_hash"), rank_at(object, "size"), {}, {}};
   for_each_object(array_at(object, "ranks"), [&](const json::object& rank) {
-    const json::object status = object_at(rank, "status");
-    read.ranks.push_back({rank_at(rank, "rank"), process_of(rank), count_launched(object_at(rank, "collective_counts")),
-                          static_cast<int>(integer_at(status, "init_state", 0)),
-                          static_cast<int>(integer_at(status, "async_error", 0))});
+    read.ranks.push_back(
+        {rank_at(rank, "rank"), process_of(rank), count_launched(object_at(rank, "collective_counts"))});
   });
   for_each_object(array_at(object, "missing_ranks"), [&](const json::object& rank) {
-    const json::object status = object_at(rank, "status");
-    read.missing.push_back({rank_at(rank, "rank"), process_of(rank), is_true_at(status, "unresponsive"),
-                            is_true_at(status, "considered_dead")});
+    read.missing.push_back({rank_at(rank, "rank"), process_of(rank)});
   });
   std::erase_if(read.ranks, [&](const RasRank& rank) { return rank.rank < 0 || rank.rank >= read.size; });
   std::erase_if(read.missing, [&](const RasMissingRank& rank) { return rank.rank < 0 || rank.rank >= read.size; });
@@ -201,7 +185,7 @@ void TextReader::read_rank(const std::vector<std::string>& words) {
   }
   if (is_incomplete_) {
     if (current_->missing.size() < current_->ranks.size()) {
-      current_->missing.push_back({*rank, process_of(words), /*is_unresponsive=*/true});
+      current_->missing.push_back({*rank, process_of(words)});
     }
     return;
   }
@@ -352,7 +336,7 @@ void thin_out(std::map<int, const RasRank*>& known) {
 }  // namespace
 
 std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& communicators, int world_size) {
-  std::size_t numbers_left = std::size_t{1} << 22U;  // each rank of a group has a list of all of them
+  std::size_t numbers_left = kMostNumbers;
   const RanksByProcess by_process = find_ranks(communicators, world_size);
   std::vector<RankedGroup> groups;
   groups.reserve(communicators.size());
@@ -373,11 +357,10 @@ std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& commun
     for (const auto& [global, rank] : group.known) {
       RankProgress& one = progress[global];
       one.rank = global;
-      one.groups.push_back({"nccl " + id, description, group.ranks, rank->launched, -1, -1,
-                            rank->init_state == kInProgress ? "communicator init" : ""});
+      one.groups.push_back({"nccl " + id, description, group.ranks, rank->launched, -1, ""});
     }
   }
-  return list_of(std::move(progress));
+  return list_of(progress);
 }
 
 }  // namespace muster::hang

@@ -26,16 +26,12 @@ struct RasRank {
   RasProcess process;
   /// Collectives of all types. The text tells them only of the types in which ranks differ. -1: not known.
   std::int64_t launched = -1;
-  int init_state = 0;   ///< a ncclResult_t: 0 the rank is initialised, 7 it is not yet. Not in the text
-  int async_error = 0;  ///< likewise: 0 none
 };
 
-/// A rank of which nothing is known.
+/// A rank of which nothing is known: its process does not answer, or has left the communicator.
 struct RasMissingRank {
   int rank = -1;  ///< in the communicator
   RasProcess process;
-  bool is_unresponsive = false;  ///< its process does not answer; else it has left the communicator
-  bool is_dead = false;          ///< NCCL no longer asks its process. Not in the text
 };
 
 struct RasCommunicator {

@@ -14,6 +14,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr std::size_t kMostOpcodes = 4'000'000;
+constexpr std::size_t kMostValues = 1'000'000;  ///< on the stack, with the lists and dictionaries
 
 enum class Opcode : std::uint8_t {
   Mark = '(',
@@ -75,6 +76,9 @@ class PickleReader {
         return std::move(pickle_);
       }
       TRY(is_cut_ ? Result<>() : step(opcode));
+      if (stack_.size() + pickle_.containers_.size() > kMostValues) {
+        return bad("has more than " + std::to_string(kMostValues) + " lists, dictionaries and values outside of them");
+      }
       if (is_cut_) {
         return bad("ends after " + std::to_string(bytes_.size()) + " bytes, before its STOP");
       }

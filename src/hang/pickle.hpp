@@ -32,8 +32,8 @@ struct PickleValue {
 /// a list may contain itself.
 class Pickle {
  public:
-  /// The bytes outlive the result. Fails with `BadData`: an opcode that is not allowed, bytes that are cut short, or more
-  /// than four million opcodes.
+  /// The bytes outlive the result. Fails with `BadData`: an opcode that is not allowed, bytes that are cut short, more
+  /// than four million opcodes, or more than a million lists, dictionaries and values that are in none yet.
   [[nodiscard]] static Result<Pickle> read(std::string_view bytes);
 
   [[nodiscard]] const PickleValue& root() const { return root_; }

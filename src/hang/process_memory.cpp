@@ -158,7 +158,7 @@ std::optional<std::uint64_t> find_runtime(pid_t process, const std::vector<Mappi
 
 }  // namespace
 
-Result<Stack> read_stack(pid_t process) {
+Result<PythonProcess> PythonProcess::find(pid_t process) {
   const std::vector<Mapping> mappings = find_python_mappings(mappings_of(process));
   if (mappings.empty()) {
     return Error{ErrorKind::NotFound, "it is not Python"};
@@ -167,12 +167,20 @@ Result<Stack> read_stack(pid_t process) {
   if (!runtime) {
     return Error{ErrorKind::BadData, "the interpreter does not describe itself, as Python 3.13 and later do"};
   }
-  const ProcessMemory memory(process);
+  return PythonProcess(process, *runtime);
+}
+
+Result<Stack> PythonProcess::read_stack() const {
+  const ProcessMemory memory(process_);
   std::byte probe{};
-  if (!memory.read(*runtime, &probe, sizeof probe)) {
+  if (!memory.read(runtime_, &probe, sizeof probe)) {
     return system_error("cannot read its memory", errno);
   }
-  return read_python_stack(memory, *runtime, static_cast<std::uint64_t>(process));
+  return read_python_stack(memory, runtime_, static_cast<std::uint64_t>(process_));
+}
+
+Result<Stack> read_stack(pid_t process) {
+  return TRY(PythonProcess::find(process)).read_stack();
 }
 
 }  // namespace muster::hang

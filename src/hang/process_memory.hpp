@@ -38,8 +38,25 @@ enum class Stacks {
   LeaveOut
 };
 
-/// The stack of the process's main thread. Fails with `NotFound`: not Python; `BadData`: a Python that does not
-/// describe itself; `System`: the kernel refuses. The messages name no process, so that ranks are alike.
+/// A process that is a Python which describes itself.
+class PythonProcess {
+ public:
+  /// Fails with `NotFound`: not Python; `BadData`: it does not describe itself. The messages name no process, so that
+  /// ranks are alike.
+  [[nodiscard]] static Result<PythonProcess> find(pid_t process);
+
+  /// The stack of its main thread. Fails with `System`: the kernel refuses, or the process has ended; and as
+  /// `read_python_stack`.
+  [[nodiscard]] Result<Stack> read_stack() const;
+
+ private:
+  PythonProcess(pid_t process, std::uint64_t runtime) : process_(process), runtime_(runtime) {}
+
+  pid_t process_;
+  std::uint64_t runtime_;  ///< address of `_PyRuntime`
+};
+
+/// `find` and `PythonProcess::read_stack` in one.
 [[nodiscard]] Result<Stack> read_stack(pid_t process);
 
 }  // namespace muster::hang

@@ -14,18 +14,18 @@
 namespace muster::hang {
 namespace {
 
-constexpr std::size_t kFieldsOfEntry = 5;
+constexpr std::size_t kFieldsOfEntry = 4;
 
 struct WrittenGroup {
   const GroupProgress* first = nullptr;
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string>, std::vector<int>> ranks;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::vector<int>> ranks;
 };
 
 json::object document_of(const WrittenGroup& group) {
   json::array entries;
   for (const auto& [counts, ranks] : group.ranks) {
-    const auto& [enqueued, started, completed, operation] = counts;
-    entries.push_back({enqueued, started, completed, valid_utf8(operation), describe_ranges(ranks)});
+    const auto& [enqueued, completed, operation] = counts;
+    entries.push_back({enqueued, completed, valid_utf8(operation), describe_ranges(ranks)});
   }
   return {{"group", valid_utf8(group.first->group)},
           {"description", valid_utf8(group.first->description)},
@@ -51,7 +51,7 @@ void read_group(const json::object& object, std::size_t& numbers_left, std::map<
   const json::array* const entries = array_at(object, "at");
   for (std::size_t i = 0; members && entries != nullptr && i < entries->size(); ++i) {
     const json::array* const fields = entries->at(i).if_array();
-    const auto ranks = fields != nullptr && fields->size() == kFieldsOfEntry ? ranks_of(&fields->at(4)) : std::nullopt;
+    const auto ranks = fields != nullptr && fields->size() == kFieldsOfEntry ? ranks_of(&fields->at(3)) : std::nullopt;
     const std::size_t numbers = ranks ? ranks->size() * (members->size() + 1) : 0;
     if (numbers == 0 || numbers > numbers_left) {
       continue;
@@ -61,7 +61,7 @@ void read_group(const json::object& object, std::size_t& numbers_left, std::map<
       progress[rank].rank = rank;
       progress[rank].groups.push_back({text_at(object, "group"), text_at(object, "description"), *members,
                                        known_count(fields->at(0)), known_count(fields->at(1)),
-                                       known_count(fields->at(2)), text_of(&fields->at(3))});
+                                       text_of(&fields->at(2))});
     }
   }
 }
@@ -75,7 +75,7 @@ WrittenGroups join_groups_of(const std::vector<RankProgress>& progress) {
     for (const GroupProgress& group : rank.groups) {
       WrittenGroup& written = by_name[{group.group, group.ranks.empty() ? -1 : group.ranks.front()}];
       written.first = written.first == nullptr ? &group : written.first;
-      written.ranks[{group.enqueued, group.started, group.completed, group.operation}].push_back(rank.rank);
+      written.ranks[{group.enqueued, group.completed, group.operation}].push_back(rank.rank);
     }
   }
   return by_name;
@@ -105,7 +105,7 @@ json::array progress_document(const std::vector<RankProgress>& progress, std::si
 }
 
 std::vector<RankProgress> read_progress(const json::array& document) {
-  std::size_t numbers_left = std::size_t{1} << 22U;  // each rank of a group has a list of all of them
+  std::size_t numbers_left = kMostNumbers;
   std::map<int, RankProgress> progress;
   for_each_object(&document, [&](const json::object& group) { read_group(group, numbers_left, progress); });
   return list_of(progress);

@@ -11,12 +11,10 @@
 namespace muster::hang {
 namespace {
 
-constexpr std::size_t kMostPySpyFrames = 200;
-
 Stack frames_of(const json::object& thread) {
   Stack stack;
   const json::array* const frames = array_at(thread, "frames");
-  for (std::size_t i = 0; frames != nullptr && i < frames->size() && i < kMostPySpyFrames; ++i) {
+  for (std::size_t i = 0; frames != nullptr && i < frames->size() && i < kMostFrames; ++i) {
     const json::object* const frame = frames->at(i).if_object();
     if (frame != nullptr && frame->contains("name")) {
       stack.push_back({text_at(*frame, "filename"), text_at(*frame, "name"),

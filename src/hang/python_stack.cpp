@@ -12,7 +12,6 @@ namespace muster::hang {
 namespace {
 
 constexpr std::string_view kCookie = "xdebugpy";
-constexpr std::size_t kMostFrames = 200;
 constexpr std::size_t kMostThreads = 10'000;
 constexpr std::size_t kMostNameBytes = 1'000;
 constexpr std::size_t kMostTableBytes = std::size_t{64} << 10U;

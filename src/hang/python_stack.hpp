@@ -24,6 +24,9 @@ struct Frame {
   auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
+/// Frames of a stack that are read, from the innermost on.
+inline constexpr std::size_t kMostFrames = 200;
+
 /// The calls of one thread, innermost first.
 using Stack = std::vector<Frame>;
 
@@ -41,7 +44,7 @@ class Memory {
 
 /// The stack of the thread with this kernel id, or of the program's first thread if there is no such. `runtime` is
 /// the address of `_PyRuntime`. Fails with `BadData`: another version of Python, or memory that makes no sense. A
-/// stack that changed during the reading is cut short. Reads at most 200 frames.
+/// stack that changed during the reading is cut short. Reads at most `kMostFrames`.
 [[nodiscard]] Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread);
 
 /// The line of the instruction at `offset` bytes, by the code's location table (Objects/locations.md in CPython's

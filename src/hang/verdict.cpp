@@ -17,7 +17,8 @@
 namespace muster::hang {
 namespace {
 
-/// Code in which a single rank may stay for minutes without a change that is seen from outside: compilers.
+/// Code in which a single rank may stay for minutes without a change that is seen from outside: compilers, and the loops
+/// of servers, which may wait for a request for hours.
 constexpr std::array<std::string_view, 10> kLongWork{"torch/_inductor/",
                                                      "torch/_dynamo/",
                                                      "torch/utils/cpp_extension.py",
@@ -29,8 +30,6 @@ constexpr std::array<std::string_view, 10> kLongWork{"torch/_inductor/",
                                                      "/uvicorn/",
                                                      "grpc/_server.py"};
 
-/// True for stacks in a compiler: ahead-of-time, or when the program runs; and in the loop of a server, which may wait
-/// for a request for hours.
 bool is_long_work(const Stack& stack) {
   return std::any_of(stack.begin(), stack.end(), [](const Frame& frame) {
     return std::any_of(kLongWork.begin(), kLongWork.end(),
@@ -56,6 +55,10 @@ bool has_ended(const Place& place) {
 }
 bool waits(const Place& place) {
   return !has_ended(place) && !waits_for_others(place.stack).empty();
+}
+/// Of a rank whose stack could not be read it is not known whether it waits.
+bool works(const Place& place) {
+  return !waits(place) && !place.stack.empty();
 }
 bool cannot_run(const Place& place) {
   return !has_ended(place) && (place.state == 'D' || place.state == 'T' || place.state == 't' || place.state == 'Z');
@@ -92,7 +95,7 @@ std::vector<std::string> signature(const Place& place) {
   return calls;
 }
 
-/// The ranks that are at another place than most; empty: no place has most of them.
+/// The ranks that are at another place than most, as far as their places are known; empty: no place has most of them.
 Ranks outliers(const std::vector<RankEvidence>& evidence) {
   std::map<std::vector<std::string>, Ranks> groups;
   Ranks all;
@@ -106,8 +109,13 @@ Ranks outliers(const std::vector<RankEvidence>& evidence) {
   if (largest == groups.end() || largest->second.size() * 2 <= all.size()) {
     return {};
   }
-  for (const int rank : largest->second) {
-    all.erase(rank);
+  const bool has_stack = std::ranges::any_of(evidence, [&](const RankEvidence& one) {
+    return largest->second.contains(one.rank) && !one.place.stack.empty();
+  });
+  for (const RankEvidence& one : evidence) {
+    if (largest->second.contains(one.rank) || (has_stack && one.place.stack.empty())) {
+      all.erase(one.rank);
+    }
   }
   return all;
 }
@@ -209,7 +217,7 @@ Verdict judge(const std::vector<RankEvidence>& evidence) {
   if (Verdict absent = name_absent(evidence); !absent.ranks.empty()) {
     return absent;
   }
-  for (const Ranks& ranks : {ranks_where(evidence, cannot_run), ranks_where(evidence, std::not_fn(waits))}) {
+  for (const Ranks& ranks : {ranks_where(evidence, cannot_run), ranks_where(evidence, works)}) {
     if (ranks.size() < all && are_few(ranks.size(), all + 1)) {
       return name(evidence, ranks);
     }

@@ -28,8 +28,8 @@ struct Verdict {
 };
 
 /// Judges the evidence of all ranks. Names ranks by the first rule that separates few from many: those that have
-/// ended; those that have not come to a collective; those that the kernel cannot run; those that wait in no operation with others while most do; those that are
-/// at another place than most.
+/// ended; those that have not come to a collective; those that the kernel cannot run; those that wait in no operation
+/// with others while most do; those that are at another place than most.
 [[nodiscard]] Verdict judge(const std::vector<RankEvidence>& evidence);
 
 /// True if one of the ranks moves, or is in a compiler or the loop of a server, which say nothing for minutes.

@@ -137,7 +137,7 @@ std::string to_trace(const Event& event, const std::optional<Span>& ended) {
     text += R"({"ph":"X","name":")" + std::string(name_of(ended->phase)) + "\"" + place(event.node, kAgentThread) +
             ",\"ts\":" + microseconds(ended->begin) + ",\"dur\":" + microseconds(ended->end - ended->begin) + "},\n";
   }
-  if (event.kind == Kind::AttemptStarted && event.attempt == 0) {
+  if (event.kind == Kind::AttemptStarted) {  // of any attempt: the node may be new, or have another rank
     text += trace_name("process_name", event.node, kAgentThread, "node " + std::to_string(event.node)) +
             trace_name("thread_name", event.node, kAgentThread, "agent");
   }

@@ -39,8 +39,9 @@ Result<HelperProgram> HelperProgram::start(const std::vector<std::string>& comma
 std::optional<std::string> HelperProgram::finish(Clock::time_point end) {
   constexpr std::size_t kMostOutput = std::size_t{4} << 20U;
   constexpr std::chrono::milliseconds kLeastTime{2};  // for what it has said already
+  constexpr std::chrono::milliseconds kNoExtraTime{0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-  auto said = read_to_end(said_.get(), Timeout(pid_, std::max(left, kLeastTime), kLeastTime), kMostOutput);
+  auto said = read_to_end(said_.get(), Timeout(pid_, std::max(left, kLeastTime), kNoExtraTime), kMostOutput);
   (void)::kill(pid_, SIGKILL);
   (void)::waitpid(pid_, nullptr, said ? __WALL : WNOHANG | __WALL);
   return said;

@@ -7,12 +7,12 @@ namespace {
 
 /// A group by the first of its ranks.
 GroupProgress in(const std::string& group, int first, std::int64_t enqueued, std::int64_t completed) {
-  return {group, group, {first}, enqueued, enqueued, completed, enqueued > completed ? "all_gather" : ""};
+  return {group, group, {first}, enqueued, completed, enqueued > completed ? "all_gather" : ""};
 }
 
 /// Launched counts alone, as NCCL RAS shows them.
 GroupProgress launched(const std::string& group, std::int64_t count) {
-  return {group, "", {}, count, count, count, ""};
+  return {group, "", {}, count, count, ""};
 }
 
 std::vector<RankProgress> job_of(int size, const GroupProgress& usual, const std::map<int, GroupProgress>& others) {

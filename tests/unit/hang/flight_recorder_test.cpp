@@ -35,8 +35,12 @@ std::vector<RankProgress> job_of(const std::vector<std::string>& recordings) {
 }
 
 // Opcodes as the C++ code of PyTorch writes them.
-std::string text(const std::string& bytes) {
-  return std::string("X") + static_cast<char>(bytes.size()) + std::string(3, '\0') + bytes;
+std::string text(const std::string& value) {
+  std::string written = "X";
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    written += static_cast<char>(value.size() >> shift & 0xFFU);
+  }
+  return written + value;
 }
 std::string number(int value) {
   return std::string("K") + static_cast<char>(value);
@@ -76,10 +80,10 @@ std::string configuration(const std::string& group, const std::string& ranks) {
 }
 
 TEST(FlightRecorder, ReadsTheProgressOfARecordedRank) {
-  const GroupProgress waiting{"0", "default_pg", {}, 3, 0, 2, "all_gather"};
+  const GroupProgress waiting{"0", "default_pg", {}, 3, 2, "all_gather"};
   EXPECT_EQ(progress_of(dump_of("waiting")), std::vector{waiting}) << "with frames, which are shared";
-  EXPECT_EQ(progress_of(dump_of("absent")), (std::vector{GroupProgress{"0", "default_pg", {}, 2, 0, 2, ""}}));
-  const GroupProgress tensor{"2", "tp", {}, 1, 0, 0, "all_reduce"};
+  EXPECT_EQ(progress_of(dump_of("absent")), (std::vector{GroupProgress{"0", "default_pg", {}, 2, 2, ""}}));
+  const GroupProgress tensor{"2", "tp", {}, 1, 0, "all_reduce"};
   EXPECT_EQ(progress_of(dump_of("subgroup-3")).back(), tensor) << "its id in the process is 1";
 }
 
@@ -110,10 +114,27 @@ TEST(FlightRecorder, KnowsAGroupWithoutCollectivesByItsConfiguration) {
                               {"pg_status", dictionary({{"0", status(5, 4)}})},
                               {"entries", list({entries})}}));
   };
-  EXPECT_EQ(progress_of(dump(entry(0, "7", 5))), (std::vector{GroupProgress{"7", "dp", {0, 4}, 5, 5, 4, "all_gather"},
-                                                              GroupProgress{"9", "dp", {0}, 0, 0, 0, ""}}));
+  EXPECT_EQ(progress_of(dump(entry(0, "7", 5))), (std::vector{GroupProgress{"7", "dp", {0, 4}, 5, 4, "all_gather"},
+                                                              GroupProgress{"9", "dp", {0}, 0, 0, ""}}));
   EXPECT_EQ(progress_of(dump(entry(3, "7", 5))), std::vector<GroupProgress>()) << "whose numbers they are is forgotten";
   EXPECT_EQ(progress_of(dump(entry(0, "7", 5, true))).front().group, "") << "sends are not counted alike";
+}
+
+TEST(FlightRecorder, TakesLittleMemoryForRanksThatAreSharedByManyGroups) {
+  std::string ranks = "[0";
+  for (int rank = 1; rank < 50'000; ++rank) {
+    ranks += ", " + std::to_string(rank);
+  }
+  std::vector<std::pair<std::string, std::string>> groups;
+  for (int group = 0; group < 1'000; ++group) {
+    groups.emplace_back(std::to_string(group), configuration(std::to_string(group), group == 0 ? ranks : "[0, 1]"));
+  }
+  const auto read = progress_of(pickle(dictionary({{"version", text("2.4")},
+                                                   {"pg_config", dictionary(groups)},
+                                                   {"pg_status", dictionary({})},
+                                                   {"entries", list({})}})));
+  EXPECT_EQ(read.size(), 1'000U);
+  EXPECT_EQ(read.front().ranks.size(), 50'000U);
 }
 
 TEST(FlightRecorder, RefusesOtherFormats) {
@@ -188,6 +209,7 @@ TEST(Pickle, KeepsAValueThatIsSharedOnce) {
 
 TEST(Pickle, RefusesManyOpcodes) {
   EXPECT_FALSE(Pickle::read("(" + std::string(5'000'000, 'N') + "t."));
+  EXPECT_FALSE(Pickle::read("(" + std::string(1'000'000, ']') + "t.")) << "each takes more memory than its byte";
 }
 
 }  // namespace

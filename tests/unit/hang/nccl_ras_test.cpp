@@ -26,11 +26,9 @@ std::string counts_of(const std::vector<RankProgress>& progress) {
   std::map<std::string, std::string> groups;
   for (const RankProgress& rank : progress) {
     for (const GroupProgress& group : rank.groups) {
-      EXPECT_EQ(group.started, -1);
       EXPECT_EQ(group.completed, -1);
       std::string& text = groups[group.group.substr(0, 9) + " of " + describe_ranges(group.ranks)];
-      text += " " + std::to_string(rank.rank) + "=" + std::to_string(group.enqueued) +
-              (group.operation.empty() ? "" : "(" + group.operation + ")");
+      text += " " + std::to_string(rank.rank) + "=" + std::to_string(group.enqueued);
     }
   }
   std::string all;
@@ -63,15 +61,13 @@ TEST(NcclRas, ReadsARankThatDoesNotAnswer) {
     ASSERT_EQ(read[0].missing.size(), 1U);
     EXPECT_EQ(read[0].missing[0].rank, 3);
     EXPECT_EQ(read[0].missing[0].process, (RasProcess{"10.0.0.1", 4'703}));
-    EXPECT_TRUE(read[0].missing[0].is_unresponsive);
-    EXPECT_FALSE(read[0].missing[0].is_dead);
   }
 }
 
 TEST(NcclRas, FindsGlobalRanksByTheProcessesOfTheWorld) {
   EXPECT_EQ(counts_in("several.json.txt"),
             "nccl 0x1a of 0, 2, 4, 6: 0=9 2=9 4=9 6=8\n"
-            "nccl 0x2b of 1, 3, 5, 7: 1=0 3=0 5=0(communicator init) 7=0\n"
+            "nccl 0x2b of 1, 3, 5, 7: 1=0 3=0 5=0 7=0\n"
             "nccl 0x78 of 0-7: 0=65 1=65 2=65 3=65 4=65 5=65 6=65 7=65\n");
   EXPECT_EQ(counts_in("several.txt"), "nccl 0x78 of 0-7: 0=65 1=64 2=65 3=65 4=65 5=64 6=64 7=65\n");
 }
@@ -132,8 +128,8 @@ TEST(NcclRas, PassesFromNodeToNode) {
 }
 
 TEST(NcclRas, RefusesProgressThatWouldTakeMuchMemory) {
-  const auto document = json::parse(R"([{"group":"a","ranks":"0-65535","at":[[1,-1,-1,"","0-65535"]]}, 3,
-    {"group":"b","ranks":"0-1","at":[[2,1,-7,"all_reduce","1"],[1],{}]}])");
+  const auto document = json::parse(R"([{"group":"a","ranks":"0-65535","at":[[1,-1,"","0-65535"]]}, 3,
+    {"group":"b","ranks":"0-1","at":[[2,-7,"all_reduce","1"],[1],{}]}])");
   const auto progress = read_progress(document.get_array());
   ASSERT_EQ(progress.size(), 1U);
   EXPECT_EQ(progress[0].groups.at(0).operation, "all_reduce");

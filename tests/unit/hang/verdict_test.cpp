@@ -93,7 +93,7 @@ std::vector<RankEvidence> job_with_progress() {
   auto job = job_of(16, in_collective(), {{9, loading()}, {3, with_state('D')}});
   for (RankEvidence& one : job) {
     const bool is_absent = one.rank == 9 || one.rank == 14;
-    one.groups = {{"7", "dp", {0}, is_absent ? 84'924 : 84'925, 0, 84'924, is_absent ? "" : "all_gather"}};
+    one.groups = {{"7", "dp", {0}, is_absent ? 84'924 : 84'925, 84'924, is_absent ? "" : "all_gather"}};
   }
   return job;
 }
@@ -132,7 +132,7 @@ TEST(Verdict, GivesTheRanksTheProgressThatWasSent) {
   EXPECT_EQ(cut.size(), job.size());
 
   sent.ranks.resize(1);
-  sent.progress = {{0, {{"nccl 0x1", "", {}, 7, -1, -1, ""}}}};
+  sent.progress = {{0, {{"nccl 0x1", "", {}, 7, -1, ""}}}};
   EXPECT_EQ(join_lines({to_line(sent, 100'000)}).ranks[0].groups.size(), 1U);
   EXPECT_EQ(join_lines({to_line(sent, 100'000), line}).ranks[0].groups, job[0].groups) << "the recorders know more";
 }
@@ -156,6 +156,14 @@ TEST(Verdict, ComparesWhatTheKernelSaysWhereThereAreNoStacks) {
   Place sleeping = waiting;
   sleeping.wait = "hrtimer_nanosleep";
   EXPECT_EQ(judge(job_of(8, waiting, {{6, sleeping}})).ranks, std::vector{6});
+}
+
+TEST(Verdict, AccusesNoRankWhoseStackCouldNotBeRead) {
+  Place unknown = in_collective();
+  unknown.stack.clear();
+  EXPECT_EQ(judge(job_of(16, in_collective(), {{0, loading()}, {8, unknown}, {9, unknown}})).ranks, std::vector{0});
+  const auto job = job_of(16, loading(), {{8, unknown}, {9, unknown}});
+  EXPECT_EQ(judge(job).finding, Finding::Unclear);
 }
 
 TEST(Verdict, AccusesNobodyWhereAllAreAlike) {
@@ -237,12 +245,33 @@ TEST(Evidence, IsTheSameAfterItWasSent) {
   EXPECT_EQ(read[1].counters.io_bytes, 1'000'000'000'000U);
 }
 
+TEST(Evidence, CountsTheNodesThatHaveAnsweredNothing) {
+  const std::string line = to_line({job_of(2, loading()), 1}, 10'000);
+  EXPECT_EQ(join_lines({line, "", "{\"host\": \"cut"}).missing, 2);
+  const Evidence twice = join_lines({line, to_line({job_of(1, ended("exit code 0")), 1}, 10'000)});
+  EXPECT_EQ(twice.ranks.size(), 2U) << "of two attempts: the first is kept";
+  EXPECT_EQ(twice.missing, 0);
+}
+
 TEST(Evidence, KeepsTheRanksWhereTheStacksDoNotFit) {
   Place deep = loading();
   deep.stack.insert(deep.stack.end(), 190, kTrain);
   const std::string line = to_line({job_of(64, deep), 1}, 4'000);
   EXPECT_LE(line.size(), 4'000U);
   EXPECT_EQ(join_lines({line}).ranks.size(), 64U);
+
+  auto job = job_of(20, deep);
+  for (std::size_t i = 0; i < job.size(); ++i) {
+    job[i].place.stack.front().function = std::string(300, static_cast<char>('a' + i));
+  }
+  EXPECT_LE(to_line({job, 1}, 4'000).size(), 4'000U) << "not even a frame of each";
+}
+
+TEST(Movement, IsNotKnownOfARankThatTheFirstLookDidNotHave) {
+  EXPECT_TRUE(moved(job_of(15, in_collective()), job_of(16, in_collective())).back().is_moving);
+  auto computing = job_of(1, loading());
+  computing[0].has_changing_calls = true;
+  EXPECT_TRUE(moved(job_of(1, loading()), computing)[0].is_moving);
 }
 
 TEST(Movement, IsAStackFilesOrWorkOfChildrenThatChange) {
