@@ -1,4 +1,4 @@
-// Runs the stages up to the plan, and decides how this node joins the gang.
+// Runs the stages up to the plan.
 #include "plan_job.hpp"
 
 #include "base/log.hpp"
@@ -262,7 +262,5 @@ Result<Planned> plan_job(const CommandLine& line, const Options& options, const 
   TRY(check_device_lists(snapshot));
   return options.devices ? plan_chosen(line, options, snapshot) : plan_visible(line, options, snapshot);
 }
-
-// Chooses the leader, the gang's address and the key of its links.
 
 }  // namespace muster

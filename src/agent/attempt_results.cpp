@@ -140,21 +140,6 @@ std::vector<control::WorkerStatus> Attempt::describe_workers() const {
 
 // Failures of workers and services.
 
-namespace {
-
-/// Takes the likeliest cause of the others out of `suspects`.
-Failure take_first(std::vector<Failure>& suspects) {
-  for (Failure& suspect : suspects) {
-    suspect.knows_order = suspects.size() == 1;
-  }
-  const auto first = suspects.begin() + static_cast<std::ptrdiff_t>(most_likely_first(suspects));
-  Failure taken = std::move(*first);
-  suspects.erase(first);
-  return taken;
-}
-
-}  // namespace
-
 Failure Attempt::service_failure() const {
   Failure failure;
   failure.node = plan_.placement.node_rank;
@@ -251,7 +236,7 @@ std::vector<Failure> Attempt::suspects() const {
 
 void Attempt::act(const ReportFailure& /*action*/) {
   std::vector<Failure> all = suspects();
-  owner_.on_first_failure(take_first(all));
+  owner_.on_first_failure(take_most_likely(all));
 }
 
 gang::AttemptOver Attempt::over() const {
@@ -259,7 +244,7 @@ gang::AttemptOver Attempt::over() const {
   over.gave_up = supervisor_.conclusion().gave_up;
   std::vector<Failure> close = suspects();
   if (!close.empty()) {
-    over.failure = take_first(close);
+    over.failure = take_most_likely(close);
   }
   for (Failure& other : close) {
     over.also_failed.add(std::move(other));

@@ -224,13 +224,6 @@ LinkCapacity room_for_links(const JobPlan& job) {
   return {.nodes = remaining(own + strangers), .strangers = strangers};
 }
 
-std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options) {
-  const bool is_chosen = options.input_for == InputFor::ChosenWorker;
-  const auto reader = is_chosen ? static_cast<std::size_t>(options.input_rank.value) : 0;
-  const bool has_one = is_chosen ? reader < plan.workers.size() : plan.workers.size() == 1;
-  return has_one && options.input_for != InputFor::None ? std::optional(reader) : std::nullopt;
-}
-
 namespace {
 
 /// Start timeout of services, which may load a library or start a program.

@@ -72,10 +72,6 @@ struct LinkCapacity {
 };
 [[nodiscard]] LinkCapacity room_for_links(const JobPlan& job);
 
-/// The worker that alone reads standard input, and so owns the terminal: the chosen one, otherwise a single one;
-/// empty: none. The chosen one may be missing, because this node may get fewer workers than expected.
-[[nodiscard]] std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options);
-
 /// The worker that could not be started, and why.
 struct StartFailure {
   std::size_t worker = 0;

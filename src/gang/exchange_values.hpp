@@ -38,11 +38,6 @@ using Merge = std::function<Result<std::string>(const std::vector<NodePart>&)>;
 /// without a full stop. Empty: they can be merged. No attempt starts before.
 using Pending = std::function<std::string(const std::vector<NodePart>&)>;
 
-/// Merge rule that gives every node the parts of all nodes. `read_parts` reads the result.
-[[nodiscard]] Result<std::string> all_parts(const std::vector<NodePart>& parts);
-/// Reads the result of `all_parts`, in the order of node ranks. Fails with `BadData`.
-[[nodiscard]] Result<std::vector<std::string>> read_parts(std::string_view merged);
-
 enum class Phase {
   BeforeStart,  ///< kept until contributed again; merged for each attempt from the parts of its nodes
   WhileRunning  ///< contributed again and again while an attempt runs
@@ -54,7 +49,7 @@ struct ExchangeKey {
   Phase phase = Phase::BeforeStart;
   std::size_t most_of_node = 0;  ///< limit in bytes of one node's part
   std::size_t most_merged = 0;   ///< limit in bytes of the merged value
-  Merge merge = all_parts;
+  Merge merge = nullptr;
   Pending pending = nullptr;  ///< empty: parts always fit together
 };
 using ExchangeKeys = std::vector<ExchangeKey>;

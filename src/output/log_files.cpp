@@ -1,5 +1,4 @@
-// Sends commands for log files to their writer process, turns its status into sentences, and creates and rotates the
-// files.
+// Sends commands for log files to their writer process, and turns its status into sentences.
 #include "output/log_files.hpp"
 
 #include "base/log.hpp"
@@ -203,7 +202,5 @@ std::vector<std::string> LogFiles::describe_missing() {
   }
   return sentences;
 }
-
-// Creates log files. They are never truncated, and a failing one does not end the job.
 
 }  // namespace muster

@@ -63,10 +63,8 @@ OutputConnection WorkerStreams::connection_of(std::size_t worker) const {
 }
 
 bool WorkerStreams::is_typed_to(std::size_t worker) const {
-  const bool is_chosen = run_.options.input_for == InputFor::ChosenWorker &&
-                         worker == static_cast<std::size_t>(run_.options.input_rank.value);
-  const bool is_alone = run_.options.input_for == InputFor::SingleWorker && plan_.workers.size() == 1;
-  return (is_chosen || is_alone || run_.options.input_for == InputFor::All) && is_terminal(STDIN_FILENO);
+  const bool is_reader = run_.options.input_for == InputFor::All || reader_of_input(plan_, run_.options) == worker;
+  return is_reader && is_terminal(STDIN_FILENO);
 }
 
 StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
@@ -234,6 +232,13 @@ void WorkerStreams::finish() {
   for (const auto& file : files_) {
     queues().logs().close(*file);
   }
+}
+
+std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options) {
+  const bool is_chosen = options.input_for == InputFor::ChosenWorker;
+  const auto reader = is_chosen ? static_cast<std::size_t>(options.input_rank.value) : 0;
+  const bool has_one = is_chosen ? reader < plan.workers.size() : plan.workers.size() == 1;
+  return has_one && options.input_for != InputFor::None ? std::optional(reader) : std::nullopt;
 }
 
 }  // namespace muster

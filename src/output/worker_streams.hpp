@@ -73,4 +73,8 @@ class WorkerStreams : public PipeReader {
   std::shared_ptr<LogFile> filtered_err_;
 };
 
+/// The worker that alone reads standard input, and so owns the terminal: the chosen one, otherwise a single one;
+/// empty: none. The chosen one may be missing, because this node may get fewer workers than expected.
+[[nodiscard]] std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options);
+
 }  // namespace muster

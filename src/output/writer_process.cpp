@@ -1,4 +1,5 @@
-// Writes files in a process of its own, which may wait for file systems, and passes it bytes through shared memory.
+// Creates, rotates and writes files in a process of its own, which may wait for file systems. It gets the bytes through
+// shared memory.
 #include "output/writer_process.hpp"
 
 #include "output/log_files.hpp"

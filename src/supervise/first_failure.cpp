@@ -82,4 +82,14 @@ std::size_t most_likely_first(std::span<const Failure> suspects) {
   return first;
 }
 
+Failure take_most_likely(std::vector<Failure>& suspects) {
+  for (Failure& suspect : suspects) {
+    suspect.knows_order = suspect.knows_order && suspects.size() == 1;
+  }
+  const auto first = suspects.begin() + static_cast<std::ptrdiff_t>(most_likely_first(suspects));
+  Failure taken = std::move(*first);
+  suspects.erase(first);
+  return taken;
+}
+
 }  // namespace muster

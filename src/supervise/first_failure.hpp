@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -35,5 +36,7 @@ enum class FailureKind {
 /// Index of the likeliest cause among failures that have no order; the first of several equal ones. There must be at
 /// least one.
 [[nodiscard]] std::size_t most_likely_first(std::span<const Failure> suspects);
+/// Takes it out of them. Of several it is not known which was the first.
+[[nodiscard]] Failure take_most_likely(std::vector<Failure>& suspects);
 
 }  // namespace muster

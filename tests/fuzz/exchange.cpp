@@ -2,6 +2,7 @@
 // The first byte says how the frames are torn; the frames follow, from three agents in turn.
 #include "gang/protocol/exchange.hpp"
 
+#include "../unit/gang/all_parts.hpp"
 #include "base/frame.hpp"
 #include "fuzz.hpp"
 #include "gang/protocol/message_encoding.hpp"

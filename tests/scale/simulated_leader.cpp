@@ -1,6 +1,7 @@
 // Values of random bytes, rank tables, and a leader that has nothing else to do.
 #include "simulated_leader.hpp"
 
+#include "../unit/gang/all_parts.hpp"
 #include "exchange/exchanged_rank_table.hpp"
 #include "rank_table/generate.hpp"
 

@@ -50,12 +50,7 @@ void CurrentAttempt::take_first_failure() {
 void CurrentAttempt::rank_failures() {
   const bool is_by_failure = first_failure_ && !first_failure_->is_early_exit;
   if (is_by_failure && !failures_.empty()) {
-    for (Failure& failure : failures_) {
-      failure.knows_order = failure.knows_order && failures_.size() == 1;
-    }
-    const auto first = failures_.begin() + static_cast<std::ptrdiff_t>(most_likely_first(failures_));
-    first_failure_ = std::move(*first);
-    failures_.erase(first);
+    first_failure_ = take_most_likely(failures_);
   }
   OtherFailures others;
   for (Failure& failure : failures_) {

@@ -1,6 +1,7 @@
 // Values that nodes bring together: who gets what when, and who breaks the rules.
 #include "gang/protocol/exchange.hpp"
 
+#include "gang/all_parts.hpp"
 #include "gang/protocol/words.hpp"
 
 #include <gtest/gtest.h>

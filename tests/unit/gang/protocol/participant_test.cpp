@@ -1,5 +1,6 @@
 // Behaviour of one agent from its first dial until it leaves. Signals have a file of their own.
 #include "base/result.hpp"
+#include "gang/all_parts.hpp"
 #include "gang/protocol/participant_story.hpp"
 
 #include <set>

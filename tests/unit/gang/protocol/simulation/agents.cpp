@@ -1,4 +1,5 @@
 // Hosts and their agents: carries out what Participants and the Leader want.
+#include "gang/all_parts.hpp"
 #include "gang/protocol/simulation/world.hpp"
 
 #include <csignal>

@@ -1,4 +1,5 @@
 // Fences of simulated nodes while an attempt runs, and checks of each node's result.
+#include "gang/all_parts.hpp"
 #include "gang/protocol/simulation/world.hpp"
 
 namespace muster::gang::simulation {

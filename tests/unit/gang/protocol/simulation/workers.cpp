@@ -1,4 +1,5 @@
 // Workers, and what strikes hosts.
+#include "gang/all_parts.hpp"
 #include "gang/protocol/simulation/world.hpp"
 
 #include <csignal>
