@@ -5,6 +5,7 @@
 #include "environment/local_host.hpp"
 #include "gang/net/token.hpp"
 #include "options/settings.hpp"
+#include "output/output_queues.hpp"
 #include "remote/remote_launcher.hpp"
 #include "report/report.hpp"
 #include "start_job.hpp"

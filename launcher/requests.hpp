@@ -2,7 +2,7 @@
 
 // Reads the command line into settings, which are text, and turns them into the typed requests of the stages.
 
-#include "agent/run.hpp"
+#include "agent/run_options.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "compat/command_line.hpp"

@@ -73,9 +73,6 @@ struct RunContext {
 /// name.
 [[nodiscard]] Result<> check_record(const RunOptions& options);
 
-/// Reports whether our standard output and standard error are terminals.
-[[nodiscard]] Terminals find_terminals();
-
 /// True for TERM=dumb: the terminal shows text only.
 [[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
 

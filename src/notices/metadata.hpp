@@ -2,7 +2,7 @@
 
 // Polls a cloud's metadata server for notices, and reads its answers, of which none is trusted. Private to src/notices.
 
-#include "agent/run.hpp"
+#include "agent/run_options.hpp"
 #include "base/result.hpp"
 #include "notices/notice_source.hpp"
 #include "process/helper_process.hpp"

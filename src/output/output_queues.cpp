@@ -1,7 +1,6 @@
 // Opens the consoles, reports when all output is written, and limits how long the end of a job waits for files.
 #include "output/output_queues.hpp"
 
-#include "agent/run.hpp"
 #include "base/log.hpp"
 #include "output/byte_sink.hpp"
 #include "output/writer_process.hpp"

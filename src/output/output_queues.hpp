@@ -92,4 +92,7 @@ class OutputQueues : public QueueOwner {
   std::uint64_t arrived_ = 0;
 };
 
+/// Reports whether our standard output and standard error are terminals.
+[[nodiscard]] Terminals find_terminals();
+
 }  // namespace muster

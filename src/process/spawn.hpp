@@ -2,7 +2,7 @@
 
 // Starts one process, finds executables, and makes the pipes and ptys of its output.
 
-#include "agent/run.hpp"
+#include "agent/run_options.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "process/inherited.hpp"

@@ -2,7 +2,7 @@
 
 // The worker processes of this node: starts and signals them, knows their pids and times.
 
-#include "agent/run.hpp"
+#include "agent/run_options.hpp"
 #include "base/file_io.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"

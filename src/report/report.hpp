@@ -3,7 +3,7 @@
 // Writes the report of a run, for people and programs, and the history of a job's runs (--state-dir):
 // docs/control.md.
 
-#include "agent/run.hpp"
+#include "agent/outcome.hpp"
 #include "base/json_fwd.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
