@@ -59,7 +59,7 @@ void Agent::on_job_end(const JobEnd& end) {
   record({.kind = ledger::Kind::JobEnded,
           .number = end.exit_code,
           .text = end.reason,
-          .memory_peak = read_memory_peak(facts_.oom_counter)});
+          .memory_peak = record_.is_wanted() ? read_memory_peak(facts_.oom_counter) : std::nullopt});
   control_.end(end.reason);
   hang_hook_.end();
   for (const auto& source : notice_sources_) {
@@ -100,9 +100,8 @@ void Agent::note_source_done() {
 }
 
 void Agent::print_exit_report(const Result<>& report) {
-  const std::string line = record_.closing_line();
-  if (!line.empty() && attempt_ && outcome_.node_rank.value == 0) {
-    log_info(line);
+  if (record_.is_wanted() && attempt_ && outcome_.node_rank.value == 0) {
+    log_info(record_.closing_line());
   }
   // For programs that read standard output.
   loop_.queues().out().write_always(run_.exit_report.say(outcome_, report));

@@ -136,11 +136,11 @@ void JobRecord::add(ledger::Event event) {
   }
 }
 
-std::string JobRecord::closing_line() const {
+bool JobRecord::is_wanted() const {
   const RunOptions& options = run_.options;
   const bool is_asked = options.events || options.trace || options.metrics;
   const bool is_long = ledger_.total() >= kLongJob && !run_.job.plan.is_transparent;
-  return is_asked || is_long ? ledger_.closing_line() : "";
+  return is_asked || is_long;
 }
 
 std::string JobRecord::page() const {

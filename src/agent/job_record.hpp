@@ -34,8 +34,10 @@ class JobRecord {
   [[nodiscard]] Result<> open();
   /// Records an event, whose times are set here. Nothing follows the end of the job.
   void add(ledger::Event event);
-  /// Tells where the time went; empty: the job was short, and nobody asked.
-  [[nodiscard]] std::string closing_line() const;
+  /// False: the job has been short so far, and nobody asked.
+  [[nodiscard]] bool is_wanted() const;
+  /// Tells where the time went.
+  [[nodiscard]] std::string closing_line() const { return ledger_.closing_line(); }
 
  private:
   [[nodiscard]] std::string path_for(const std::string& given) const;
