@@ -272,10 +272,11 @@ void Simulation::on_described(const gang::StatusReport& status) {
   if (status.missing > 0) {
     return;
   }
-  const auto ranks = hang::join_lines(described_).ranks;
-  const auto verdict = hang::judge(ranks);
-  (void)hang::stacks_document(ranks);
-  if (verdict.ranks.size() != 1) {
+  const auto evidence = hang::join_lines(described_);
+  const auto verdict = hang::judge(evidence.ranks);
+  (void)hang::stacks_document(evidence.ranks);
+  const bool is_complete = evidence.missing == 0;  // of some 5,000 agents the leader passes on what there is room for
+  if (is_complete && verdict.ranks.size() != 1) {
     throw std::runtime_error(std::to_string(verdict.ranks.size()) + " ranks were named, not one");
   }
   figures_["stacks_seconds"] = seconds_since(asked_);
