@@ -34,6 +34,14 @@ std::string make_log_token() {
   return token;
 }
 
+std::string comma_separated(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) {
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  }
+  return text;
+}
+
 /// The gang's setup with one key for each exchanged value.
 gang::GangSetup setup_with_keys(const JobPlan& job) {
   gang::GangSetup setup = job.gang;
@@ -292,17 +300,9 @@ void Agent::act(const gang::StallBegun& stall) {
   if (!attempt_) {
     return;
   }
-  std::string pids;
-  for (const pid_t pid : attempt_->living_pids()) {
-    pids += (pids.empty() ? "" : ",") + std::to_string(pid);
-  }
-  std::string ranks;
-  for (const int rank : stall.ranks) {
-    ranks += (ranks.empty() ? "" : ",") + std::to_string(rank);
-  }
   auto environment = sidecars_.environment();
-  environment[kHangRanksVariable] = ranks;
-  environment[kHangPidsVariable] = pids;
+  environment[kHangRanksVariable] = comma_separated(stall.ranks);
+  environment[kHangPidsVariable] = comma_separated(attempt_->living_pids());
   environment[kHangNodeVariable] = to_string(attempt_->plan().placement.node_rank);
   hang_hook_.run(std::move(environment));
 }

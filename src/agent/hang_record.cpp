@@ -63,10 +63,9 @@ void HangRecord::keep(const std::string& why, const json::object& answer) {
   (void)file_.append(wall_time() + " " + why + "\n" + hang::stacks_text(answer) + "\n");
 }
 
-void HangRecord::keep(const hang::StallDetector::Look& look, json::object answer, bool is_new) {
+void HangRecord::keep(const hang::StallDetector::Look& look, const json::object& answer, bool is_new) {
   last_ = json::serialize(hang_document(look, answer));
   if (is_new) {
-    answer["verdict"] = json::array(look.verdict.begin(), look.verdict.end());
     keep(look.why, answer);
   }
 }

@@ -19,8 +19,8 @@ class HangRecord {
   void begin(const std::string& path);
   /// Appends an answer of `muster stacks` to the file, with the time and why it was asked for.
   void keep(const std::string& why, const json::object& answer);
-  /// Keeps a look for the report; the file gets it if it `is_new`.
-  void keep(const hang::StallDetector::Look& look, json::object answer, bool is_new);
+  /// Keeps a look for the report; the file gets `answer`, which has the look's verdict, if it `is_new`.
+  void keep(const hang::StallDetector::Look& look, const json::object& answer, bool is_new);
   /// The job moves: earlier looks do not matter any more.
   void forget() { last_.clear(); }
 

@@ -5,6 +5,7 @@
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "environment/fabric.hpp"
 #include "environment/snapshot.hpp"
 #include "hang/evidence.hpp"
 #include "hang/verdict.hpp"
@@ -26,7 +27,6 @@
 namespace muster {
 namespace {
 
-constexpr int kQuestions = 2;              ///< kinds: their numbers are even or odd
 constexpr const char* kStacks = "stacks";  ///< see gang::StatusQuery
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
@@ -106,8 +106,8 @@ JobControl::JobControl(JobControlOwner& owner, boost::asio::io_context& io, Help
       since_(control::now_since_1970()),
       server_(io),
       helper_(io, helpers),
-      status_question_{0, "", Timer(io)},
-      stacks_question_{1, kStacks, Timer(io)},
+      status_question_{"", Timer(io)},
+      stacks_question_{kStacks, Timer(io)},
       hang_watch_(io, *this) {}
 
 void JobControl::start() {
@@ -168,7 +168,8 @@ void JobControl::take(const control::StacksRequest& /*request*/, pid_t /*client*
       reply(control::write_refusal(why_not));
       return;
     }
-    const json::object found = stacks_answer();
+    const hang::Evidence known = evidence();
+    const json::object found = stacks_answer(known, judge(known));
     owner_.hang_record().keep("muster stacks", found);
     reply(control::write_answer(found));
   });
@@ -221,7 +222,7 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
   if (question.waiting.size() > 1) {
     return;
   }
-  question.number += kQuestions;
+  question.number = ++questions_asked_;
   question.lines.clear();
   question.missing = job_.nodes;
   question.timer.start(kStatusTimeout, [this, &question] {
@@ -234,8 +235,7 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
 }
 
 void JobControl::take_status(const gang::StatusReport& status) {
-  Question& question =
-      status.number % kQuestions == stacks_question_.number % kQuestions ? stacks_question_ : status_question_;
+  Question& question = status.number == stacks_question_.number ? stacks_question_ : status_question_;
   if (question.waiting.empty() || status.number != question.number) {
     return;  // too late
   }
@@ -266,12 +266,15 @@ hang::Evidence JobControl::evidence() const {
   return evidence;
 }
 
-json::object JobControl::stacks_answer() const {
-  const hang::Evidence evidence = this->evidence();
-  std::vector<std::string> sentences;
-  if (evidence.missing == 0) {  // else these may wait for ranks of the others
-    sentences = hang::describe(hang::judge(evidence.ranks), evidence, static_cast<int>(evidence.ranks.size()));
-  }
+/// Judges the ranks, unless these may wait for those of nodes that have not answered.
+std::vector<std::string> JobControl::judge(const hang::Evidence& evidence) {
+  return evidence.missing > 0
+             ? std::vector<std::string>()
+             : hang::describe(hang::judge(evidence.ranks), evidence, static_cast<int>(evidence.ranks.size()));
+}
+
+json::object JobControl::stacks_answer(const hang::Evidence& evidence,
+                                       const std::vector<std::string>& sentences) const {
   return {{"job", job_document()},
           {"stacks", hang::stacks_document(evidence.ranks)},
           {"verdict", json::array(sentences.begin(), sentences.end())},
@@ -340,6 +343,7 @@ void JobControl::send_description(const std::set<int>& numbers, const std::strin
 std::string JobControl::stacks_line(hang::Stacks stacks, const std::string& store) const {
   hang::Evidence evidence = gather_evidence(describe_with_heartbeats(), {stacks, run_folder_, nccl_});
   evidence.store = store;
+  evidence.fabric_bytes = read_fabric_bytes("");
   return hang::to_line(evidence, kMostLineBytes);
 }
 
@@ -391,7 +395,8 @@ void JobControl::report(const hang::StallDetector::Step& step) {
   }
   std::optional<gang::StallBegun> stall;
   if (const auto& look = step.look) {
-    owner_.hang_record().keep(*look, stacks_answer(), /*is_new=*/!step.lines.empty() || step.hang);
+    owner_.hang_record().keep(*look, stacks_answer(evidence(), look->verdict),
+                              /*is_new=*/!step.lines.empty() || step.hang);
     stall = look->begins_stall ? std::optional(gang::StallBegun{look->ranks}) : std::nullopt;
   }
   for (const std::string& line : step.lines) {

@@ -103,9 +103,9 @@ class JobControl : private HangWatchOwner {
 
   /// A question to all nodes, asked once for all who want to know before the answer is complete.
   struct Question {
-    int number;        ///< see gang::StatusQuery; each time it is asked it is another one
     std::string what;  ///< see gang::StatusQuery
     Timer timer;       ///< later answers are left out
+    int number = 0;    ///< see gang::StatusQuery; each time it is asked it is another one
     /// Called with the answer, or at the end of the job with a reason for which there is none.
     std::vector<std::function<void(const std::string& why_not)>> waiting = {};
     std::vector<std::string> lines = {};  ///< of the nodes that have answered
@@ -124,7 +124,10 @@ class JobControl : private HangWatchOwner {
   void answer(Question& question, const std::string& why_not = "");
   [[nodiscard]] hang::Evidence evidence() const;
   [[nodiscard]] json::object status_answer() const;
-  [[nodiscard]] json::object stacks_answer() const;
+  [[nodiscard]] static std::vector<std::string> judge(const hang::Evidence& evidence);
+  /// `sentences`: the verdict.
+  [[nodiscard]] json::object stacks_answer(const hang::Evidence& evidence,
+                                           const std::vector<std::string>& sentences) const;
   [[nodiscard]] double quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }
   void gather(std::function<void(hang::Evidence)> then) override;
   void report(const hang::StallDetector::Step& step) override;
@@ -152,6 +155,7 @@ class JobControl : private HangWatchOwner {
   std::vector<Reply> suspend_replies_;
   Question status_question_;
   Question stacks_question_;
+  int questions_asked_ = 0;
   std::map<std::string, std::set<int>> described_;  ///< what is asked about, with the numbers of the queries
   bool is_describing_ = false;
   HangWatch hang_watch_;

@@ -4,7 +4,6 @@
 #include "agent/recorder_dumps.hpp"
 #include "base/file_io.hpp"
 #include "base/text.hpp"
-#include "environment/fabric.hpp"
 #include "environment/mounted_files.hpp"
 #include "hang/nccl_ras.hpp"
 #include "hang/py_spy.hpp"
@@ -269,7 +268,6 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   const std::vector<int> asked = ask_recorders(status, sources.recorder_folder);  // first: they need a second
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
-  gathered.fabric_bytes = read_fabric_bytes("");
   OlderPythons older;
   for (const control::WorkerStatus& worker : status.workers) {
     hang::RankEvidence& evidence = gathered.ranks.emplace_back();

@@ -24,7 +24,7 @@ std::string name_of(const PickleValue& value) {
   return one_line(value.text, kMostLabelBytes);
 }
 
-/// Reads "[0, 4, 8]"; a text that is longer than that of all ranks has none.
+/// Reads "[0, 4, 8]"; of a text that is longer than that of all ranks the beginning.
 std::vector<int> read_ranks(std::string_view text) {
   std::vector<int> ranks;
   const char* const end = text.data() + std::min(text.size(), kMostRanksBytes);
