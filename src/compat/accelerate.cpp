@@ -193,8 +193,9 @@ Result<> translate_accelerate(Translation& t) {
   const bool is_one = is_simple(t, launch, machines);
   if (is_one) {
     translate_simple(t);
-  } else
+  } else {
     TRY(translate_processes(t, machines));
+  }
   auto exported = accelerate::export_environment(t, launch, is_one);
   take_file_for_given(t);
   return exported;

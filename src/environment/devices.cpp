@@ -176,10 +176,10 @@ int count_tpu_chips(const std::string& root, int files) {
   constexpr std::array<std::string_view, 9> kChips = {"0x0027", "0x0056", "0x005e", "0x0062", "0x0063",
                                                       "0x006f", "0x0076", "0x0083", "0x007c"};
   const int groups = static_cast<int>(numbered_entries(root + "/dev/vfio", "").size());
-  const std::string functions = root + "/sys/bus/pci/devices";
+  const std::string functions = root + "/sys/bus/pci/devices/";
   int chips = 0;
   for (const std::string& name : entries_of(files + groups == 0 ? "" : functions)) {
-    const std::string folder = functions + "/" + name;
+    const std::string folder = functions + name;
     const bool is_googles = name.front() != '.' && first_line(folder + "/vendor") == kGoogle;
     const std::string kind = is_googles ? first_line(folder + "/device") : "";
     chips += contains(kChips, kind) ? 1 : 0;

@@ -40,14 +40,13 @@ const char* kind_of(const TableContribution& own) {
 
 /// Describes the first node whose contribution differs in kind from node 0's.
 Result<> check_mixture(const TablesOfNodes& all) {
-  for (const TableOfNode& node : all) {
-    const std::string first = kind_of(all.front().value);
-    if (const std::string kind = kind_of(node.value); kind != first) {
-      return Error{ErrorKind::BadData, whole_name_of(all.front()) + " " + first + ", and " + whole_name_of(node) + " " +
-                                           kind + ": expected the same of all nodes"};
-    }
+  const std::string first = kind_of(all.front().value);
+  const auto other = std::ranges::find_if(all, [&](const TableOfNode& node) { return kind_of(node.value) != first; });
+  if (other == all.end()) {
+    return {};
   }
-  return {};
+  return Error{ErrorKind::BadData, whole_name_of(all.front()) + " " + first + ", and " + whole_name_of(*other) + " " +
+                                       kind_of(other->value) + ": expected the same of all nodes"};
 }
 
 /// Checks that each rank of the table is started by exactly one node.
@@ -182,7 +181,7 @@ Result<std::string> RankTableValue::merge(TablesOfNodes all) {
 }
 
 std::string Encoding<TableContribution>::write(const TableContribution& own) {
-  const std::string document = gang::fields::write_json(own);
+  std::string document = gang::fields::write_json(own);
   if (!own.report) {
     return document;
   }
@@ -215,6 +214,7 @@ Result<rank_table::RouteVote> Encoding<rank_table::RouteVote>::read(std::string_
 
 Result<rank_table::RouteDecision> RouteValue::merge(std::vector<Contribution<rank_table::RouteVote>> all) {
   std::vector<rank_table::RouteVote> votes;
+  votes.reserve(all.size());
   for (auto& node : all) {
     votes.push_back(std::move(node.value));
   }

@@ -28,7 +28,7 @@ Result<Fence> Encoding<Fence>::read(std::string_view bytes) {
   return Fence{{}, static_cast<int>(*rank)};
 }
 
-Result<Fence> FenceValue::merge(std::vector<Contribution<Fence>> all) {
+Result<Fence> FenceValue::merge(const std::vector<Contribution<Fence>>& all) {
   Fence merged;
   for (const Contribution<Fence>& node : all) {
     if (node.value.absent_rank) {

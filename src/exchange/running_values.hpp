@@ -33,7 +33,7 @@ struct FenceValue {
   static constexpr std::size_t kMostMerged = kMostOfNode;
   using Own = Fence;
   using Agreed = Fence;
-  static Result<Fence> merge(std::vector<Contribution<Fence>> all);
+  static Result<Fence> merge(const std::vector<Contribution<Fence>>& all);
 };
 
 /// Public keys and ports with which mpirun reaches the nodes by ssh, by node rank.

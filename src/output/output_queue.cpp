@@ -245,7 +245,9 @@ void OutputQueue::note_settled() {
   }
   if (is_drained()) {
     is_drain_awaited_ = false;
-    owner_->on_queue_drained();
+    if (owner_ != nullptr) {
+      owner_->on_queue_drained();
+    }
   } else {
     wait_for_device();
   }

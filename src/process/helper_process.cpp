@@ -7,7 +7,6 @@
 #include "process/inherited.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/post.hpp>
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -217,7 +216,7 @@ void HelperTask::start_first() {
   const Task& first = tasks_.front();
   auto started = start_task(first, std::bind_front(&HelperProcesses::start, &helpers_));
   if (!started) {
-    boost::asio::post(io_, scope_.wrap([this, answer = first.work()] { finish(answer); }));
+    timer_.start(std::chrono::seconds(0), [this, answer = first.work()] { finish(answer); });
     return;
   }
   pid_ = started->pid;

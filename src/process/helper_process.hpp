@@ -100,8 +100,7 @@ class HelperTask {
   /// Blocks the caller. A process that hangs is killed and not waited for. Runs the work here if no process can be made.
   [[nodiscard]] static Answer wait_for(const Task& task);
 
-  HelperTask(boost::asio::io_context& io, HelperProcesses& helpers)
-      : io_(io), helpers_(helpers), pipe_(io), timer_(io) {}
+  HelperTask(boost::asio::io_context& io, HelperProcesses& helpers) : helpers_(helpers), pipe_(io), timer_(io) {}
   HelperTask(const HelperTask&) = delete;
   HelperTask& operator=(const HelperTask&) = delete;
   ~HelperTask() { end_process(); }
@@ -126,7 +125,6 @@ class HelperTask {
   void end();
   void end_process();
 
-  boost::asio::io_context& io_;
   HelperProcesses& helpers_;
   std::deque<Task> tasks_;  ///< the first one runs
   boost::asio::posix::stream_descriptor pipe_;

@@ -108,8 +108,9 @@ Result<> send_all(int fd, std::string_view bytes, const Deadline& deadline) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno != EAGAIN && errno != EINTR) {
       return system_error("cannot write to the other end", errno);
-    } else
+    } else {
       TRY(wait_until(fd, POLLOUT, deadline));
+    }
   }
   return {};
 }
