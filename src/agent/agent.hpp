@@ -77,6 +77,7 @@ class Agent : private gang::NodeActions,
   void start_control();
   void notify(gang::NodeEvent event) override { gang_.notify(std::move(event)); }
   [[nodiscard]] control::NodeStatus describe_node() const override;
+  void disregard_output(std::chrono::seconds time) override;
   [[nodiscard]] HangRecord& hang_record() override { return hang_record_; }
   [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const override;
   [[nodiscard]] std::vector<ledger::RankState> rank_states() const;

@@ -228,6 +228,12 @@ std::optional<std::string> Agent::name_process(pid_t pid) const {
   return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
 }
 
+void Agent::disregard_output(std::chrono::seconds time) {
+  if (attempt_) {
+    attempt_->disregard_output(time);
+  }
+}
+
 control::NodeStatus Agent::describe_node() const {
   control::NodeStatus status;
   status.host = run_.options.host_name;

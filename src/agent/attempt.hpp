@@ -97,6 +97,10 @@ class Attempt {
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   /// Current state of the workers for the control socket, without values from /proc.
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
+  /// Does not count what the workers write in this time as their output, see `describe_workers`.
+  void disregard_output(std::chrono::seconds time) {
+    streams_.disregard_output_until(std::chrono::steady_clock::now() + time);
+  }
   /// Of the workers that run, in their order.
   [[nodiscard]] std::vector<pid_t> living_pids() const;
   [[nodiscard]] std::vector<WorkerResult> results() const;

@@ -28,7 +28,8 @@ void HangWatch::act(const hang::StallDetector::Step& step) {
     look_after(step.delay);
     return;
   }
-  owner_.gather(gathering_.wrap([this](hang::Evidence evidence) { act(detector_->on_evidence(std::move(evidence))); }));
+  owner_.gather(step.asks_recorders,
+                gathering_.wrap([this](hang::Evidence evidence) { act(detector_->on_evidence(std::move(evidence))); }));
 }
 
 }  // namespace muster

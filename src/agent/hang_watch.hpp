@@ -23,7 +23,7 @@ class HangWatchOwner {
   /// Seconds for which the ranks of this node have been quiet.
   [[nodiscard]] virtual double quiet_seconds() const = 0;
   /// Asks all nodes where their ranks are, and calls `then` once.
-  virtual void gather(std::function<void(hang::Evidence)> then) = 0;
+  virtual void gather(bool asks_recorders, std::function<void(hang::Evidence)> then) = 0;
   /// Called with each step; where it has a look, from within the `then` of the evidence.
   virtual void report(const hang::StallDetector::Step& step) = 0;
 };

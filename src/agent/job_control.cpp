@@ -27,7 +27,9 @@
 namespace muster {
 namespace {
 
-constexpr const char* kStacks = "stacks";  ///< see gang::StatusQuery
+// Questions about ranks, see gang::StatusQuery.
+constexpr const char* kStacks = "stacks";
+constexpr const char* kStacksAndRecorders = "recorders";
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
@@ -40,6 +42,8 @@ constexpr const char* kWorkersAreEnding = "its workers are being ended already";
 constexpr std::chrono::seconds kStatusTimeout{5};
 /// Timeout for reading /proc and files in memory.
 constexpr std::chrono::seconds kHelperTimeout{2};
+/// PyTorch writes lines when its recorder is asked: its thread looks once a second.
+constexpr std::chrono::seconds kRecorderTime{5};
 /// Below the size limit of a message of the gang.
 constexpr std::size_t kMostLineBytes = std::size_t{120} << 10U;
 
@@ -163,7 +167,7 @@ void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*
 }
 
 void JobControl::take(const control::StacksRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
-  ask_nodes(stacks_question_, [this, reply](const std::string& why_not) {
+  ask_about_stacks(/*asks_recorders=*/true, [this, reply](const std::string& why_not) {
     if (!why_not.empty()) {
       reply(control::write_refusal(why_not));
       return;
@@ -234,6 +238,14 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
   owner_.notify(gang::StatusQuery{question.number, question.what});
 }
 
+/// A question that is being asked already stays as it is.
+void JobControl::ask_about_stacks(bool asks_recorders, std::function<void(const std::string& why_not)> then) {
+  if (stacks_question_.waiting.empty()) {
+    stacks_question_.what = asks_recorders ? kStacksAndRecorders : kStacks;
+  }
+  ask_nodes(stacks_question_, std::move(then));
+}
+
 void JobControl::take_status(const gang::StatusReport& status) {
   Question& question = status.number == stacks_question_.number ? stacks_question_ : status_question_;
   if (question.waiting.empty() || status.number != question.number) {
@@ -282,7 +294,7 @@ json::object JobControl::stacks_answer(const hang::Evidence& evidence,
 }
 
 void JobControl::describe_status(const gang::StatusQuery& wanted) {
-  if (!wanted.what.empty() && wanted.what != kStacks) {  // another version of muster asks
+  if (!wanted.what.empty() && wanted.what != kStacks && wanted.what != kStacksAndRecorders) {  // a later version asks
     owner_.notify(gang::StatusReport{wanted.number, ""});
     return;
   }
@@ -295,8 +307,8 @@ void JobControl::describe_status(const gang::StatusQuery& wanted) {
 /// Runs in a helper process, because /proc may be large and a file system may hang.
 void JobControl::describe_pending() {
   const auto asked = described_.extract(described_.begin());
-  if (asked.key() == kStacks) {
-    ask_store_and_describe(asked.mapped());
+  if (!asked.key().empty()) {
+    ask_store_and_describe(asked.mapped(), asked.key() == kStacksAndRecorders);
     return;
   }
   helper_.start({[this] { return status_line(); }, kHelperTimeout,
@@ -306,10 +318,10 @@ void JobControl::describe_pending() {
                  }});
 }
 
-void JobControl::ask_store_and_describe(const std::set<int>& numbers) {
-  const auto describe_with = [this, numbers](const std::string& store) {
+void JobControl::ask_store_and_describe(const std::set<int>& numbers, bool asks_recorders) {
+  const auto describe_with = [this, numbers, asks_recorders](const std::string& store) {
     if (!end_) {
-      describe_stacks(numbers, hang::Stacks::Read, store);
+      describe_stacks(numbers, {hang::Stacks::Read, run_folder_, asks_recorders, nccl_}, store);
     }
   };
   if (!owner_.ask_store(describe_with)) {
@@ -319,11 +331,17 @@ void JobControl::ask_store_and_describe(const std::set<int>& numbers) {
 
 /// A program whose memory cannot be read for now, since it waits for a page, must not hide the other ranks: then all
 /// are described without stacks.
-void JobControl::describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store) {
-  helper_.start({[this, stacks, store] { return stacks_line(stacks, store); }, kHelperTimeout,
-                 [this, numbers, stacks, store](const HelperTask::Answer& answer) {
-                   if (!answer && stacks == hang::Stacks::Read) {
-                     describe_stacks(numbers, hang::Stacks::LeaveOut, store);
+void JobControl::describe_stacks(const std::set<int>& numbers, const EvidenceSources& sources,
+                                 const std::string& store) {
+  if (sources.asks_recorders) {
+    owner_.disregard_output(kRecorderTime);
+  }
+  helper_.start({[this, sources, store] { return stacks_line(sources, store); }, kHelperTimeout,
+                 [this, numbers, sources, store](const HelperTask::Answer& answer) {
+                   if (!answer && sources.stacks == hang::Stacks::Read) {
+                     EvidenceSources without = sources;
+                     without.stacks = hang::Stacks::LeaveOut;
+                     describe_stacks(numbers, without, store);
                    } else {
                      send_description(numbers, answer.value_or(""));
                    }
@@ -340,8 +358,8 @@ void JobControl::send_description(const std::set<int>& numbers, const std::strin
   }
 }
 
-std::string JobControl::stacks_line(hang::Stacks stacks, const std::string& store) const {
-  hang::Evidence evidence = gather_evidence(describe_with_heartbeats(), {stacks, run_folder_, nccl_});
+std::string JobControl::stacks_line(const EvidenceSources& sources, const std::string& store) const {
+  hang::Evidence evidence = gather_evidence(describe_with_heartbeats(), sources);
   evidence.store = store;
   evidence.fabric_bytes = read_fabric_bytes("");
   return hang::to_line(evidence, kMostLineBytes);
@@ -385,8 +403,9 @@ json::object JobControl::notice_document() const {
 
 // --- Hangs --------------------------------------------------------------------------------------
 
-void JobControl::gather(std::function<void(hang::Evidence)> then) {
-  ask_nodes(stacks_question_, [this, then = std::move(then)](const std::string& /*why_not*/) { then(evidence()); });
+void JobControl::gather(bool asks_recorders, std::function<void(hang::Evidence)> then) {
+  ask_about_stacks(asks_recorders,
+                   [this, then = std::move(then)](const std::string& /*why_not*/) { then(evidence()); });
 }
 
 void JobControl::report(const hang::StallDetector::Step& step) {

@@ -55,6 +55,8 @@ class JobControlOwner {
   /// Calls `then` later with the keys for which ranks wait in the store that this node serves, as a sentence. False:
   /// it serves none that a rank has reached.
   [[nodiscard]] virtual bool ask_store(std::function<void(const std::string& keys)> then) = 0;
+  /// Does not take what workers write in this time for a sign that they go on.
+  virtual void disregard_output(std::chrono::seconds time) = 0;
   /// Keeps what is found about all nodes.
   [[nodiscard]] virtual HangRecord& hang_record() = 0;
   /// "rank 3", the worker that is `pid` or an ancestor of it; empty: none.
@@ -121,6 +123,7 @@ class JobControl : private HangWatchOwner {
   void take(const control::SavedRequest& request, pid_t client, const Reply& reply);
 
   void ask_nodes(Question& question, std::function<void(const std::string& why_not)> then);
+  void ask_about_stacks(bool asks_recorders, std::function<void(const std::string& why_not)> then);
   void answer(Question& question, const std::string& why_not = "");
   [[nodiscard]] hang::Evidence evidence() const;
   [[nodiscard]] json::object status_answer() const;
@@ -129,14 +132,14 @@ class JobControl : private HangWatchOwner {
   [[nodiscard]] json::object stacks_answer(const hang::Evidence& evidence,
                                            const std::vector<std::string>& sentences) const;
   [[nodiscard]] double quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }
-  void gather(std::function<void(hang::Evidence)> then) override;
+  void gather(bool asks_recorders, std::function<void(hang::Evidence)> then) override;
   void report(const hang::StallDetector::Step& step) override;
   void describe_pending();
-  void ask_store_and_describe(const std::set<int>& numbers);
-  void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store);
+  void ask_store_and_describe(const std::set<int>& numbers, bool asks_recorders);
+  void describe_stacks(const std::set<int>& numbers, const EvidenceSources& sources, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
   [[nodiscard]] std::string status_line() const;
-  [[nodiscard]] std::string stacks_line(hang::Stacks stacks, const std::string& store) const;
+  [[nodiscard]] std::string stacks_line(const EvidenceSources& sources, const std::string& store) const;
   [[nodiscard]] json::object job_document() const;
   [[nodiscard]] json::object notice_document() const;
   [[nodiscard]] std::string heartbeat_file(std::size_t worker) const;

@@ -265,9 +265,12 @@ bool contains_rank_zero(const control::NodeStatus& status) {
 
 hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
   const auto deadline = Clock::now() + kMostTime;
-  const std::vector<int> asked = ask_recorders(status, sources.recorder_folder);  // first: they need a second
+  const std::vector<int> recorders = find_recorders(status, sources.recorder_folder);
+  const std::vector<int> asked = sources.asks_recorders ? ask_recorders(recorders, sources.recorder_folder)
+                                                        : std::vector<int>();  // first: they need a second
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
+  gathered.has_idle_recorders = !recorders.empty() && !sources.asks_recorders;
   OlderPythons older;
   for (const control::WorkerStatus& worker : status.workers) {
     hang::RankEvidence& evidence = gathered.ranks.emplace_back();

@@ -16,6 +16,7 @@ namespace muster {
 struct EvidenceSources {
   hang::Stacks stacks = hang::Stacks::Read;
   std::string recorder_folder = {};  ///< where PyTorch's flight recorders listen
+  bool asks_recorders = false;       ///< else it is only found out whether there are any
   NcclQuestion nccl = {};            ///< asked on the node of rank 0, about all ranks
 };
 

@@ -24,15 +24,11 @@ std::string dump_of(const std::string& run_folder, int rank) {
   return run_folder + "/dump_" + std::to_string(rank);
 }
 
-/// Asks for a dump, and removes an earlier one. False: there is no recorder that reads.
-bool ask(const std::string& run_folder, int rank) {
-  const UniqueFd pipe(::open(pipe_of(run_folder, rank).c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+/// The pipe of a recorder that reads; empty: there is none.
+UniqueFd open_recorder(const std::string& run_folder, int rank) {
+  UniqueFd pipe(::open(pipe_of(run_folder, rank).c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
-  if (!pipe || ::fstat(pipe.get(), &status) != 0 || !S_ISFIFO(status.st_mode)) {
-    return false;
-  }
-  (void)::unlink(dump_of(run_folder, rank).c_str());
-  return ::write(pipe.get(), "d", 1) == 1;
+  return pipe && ::fstat(pipe.get(), &status) == 0 && S_ISFIFO(status.st_mode) ? std::move(pipe) : UniqueFd();
 }
 
 /// Empty: the dump is not there, or not whole yet.
@@ -65,18 +61,26 @@ std::map<std::string, std::string> recorder_variables(const std::string& run_fol
   for (const char* const name : kDumps) {
     variables[name] = run_folder + "/dump_";
   }
-  variables["TORCH_INCLUDE_STACK_TRACE"] = "0";  // with stacks a dump waits for Python's lock, which a rank may hold
   return variables;
 }
 
-std::vector<int> ask_recorders(const control::NodeStatus& status, const std::string& run_folder) {
-  std::vector<int> asked;
+std::vector<int> find_recorders(const control::NodeStatus& status, const std::string& run_folder) {
+  std::vector<int> found;
   for (const control::WorkerStatus& worker : status.workers) {
-    if (!run_folder.empty() && worker.pid > 0 && ask(run_folder, worker.global_rank)) {
-      asked.push_back(worker.global_rank);
+    if (!run_folder.empty() && worker.pid > 0 && open_recorder(run_folder, worker.global_rank)) {
+      found.push_back(worker.global_rank);
     }
   }
-  return asked;
+  return found;
+}
+
+std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_folder) {
+  std::erase_if(ranks, [&](int rank) {
+    (void)::unlink(dump_of(run_folder, rank).c_str());
+    const UniqueFd pipe = open_recorder(run_folder, rank);
+    return !pipe || ::write(pipe.get(), "d", 1) != 1;
+  });
+  return ranks;
 }
 
 std::vector<hang::RankProgress> read_dumps(std::vector<int> asked, const std::string& run_folder,

@@ -16,9 +16,12 @@ namespace muster {
 /// Environment variables that make the recorders listen. None without a run folder.
 [[nodiscard]] std::map<std::string, std::string> recorder_variables(const std::string& run_folder);
 
-/// Asks the recorders of this node's ranks, which look once a second. Returns the ranks that have one. For a helper
-/// process, as `read_dumps`.
-[[nodiscard]] std::vector<int> ask_recorders(const control::NodeStatus& status, const std::string& run_folder);
+/// The ranks of this node whose recorder listens. For a helper process, as the functions below.
+[[nodiscard]] std::vector<int> find_recorders(const control::NodeStatus& status, const std::string& run_folder);
+
+/// Asks for a dump, and removes earlier ones. A recorder looks once a second, and writes lines to standard error.
+/// Returns the ranks that are asked.
+[[nodiscard]] std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_folder);
 
 /// Waits for the dumps of these ranks, and returns the progress of those that have come by the deadline.
 [[nodiscard]] std::vector<hang::RankProgress> read_dumps(std::vector<int> asked, const std::string& run_folder,

@@ -123,6 +123,7 @@ bool read_line(const std::string& line, Evidence& evidence) {
   if (const json::value* const fabric = node->if_contains("fabric_bytes")) {
     evidence.fabric_bytes = evidence.fabric_bytes.value_or(0) + number_of<std::uint64_t>(fabric, 0);
   }
+  evidence.has_idle_recorders = evidence.has_idle_recorders || node->contains("has_idle_recorders");
   for (const json::value& group : *groups) {
     read_group(group, text_at(*node, "host"), evidence.ranks);
   }
@@ -165,6 +166,9 @@ std::string write_groups(const Evidence& evidence, const json::array& progress, 
   }
   if (evidence.fabric_bytes) {
     line["fabric_bytes"] = *evidence.fabric_bytes;
+  }
+  if (evidence.has_idle_recorders) {
+    line["has_idle_recorders"] = true;
   }
   if (!progress.empty()) {
     line["progress"] = progress;

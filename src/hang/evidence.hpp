@@ -56,6 +56,7 @@ struct Evidence {
   int missing = 0;  ///< nodes that have not answered, or have answered nothing that can be read; not sent
   std::optional<std::uint64_t> fabric_bytes = {};  ///< sent and received by the RDMA ports of all hosts; empty: none
   std::optional<double> fabric_rate = {};          ///< bytes a second, see `mark_moving`; not sent
+  bool has_idle_recorders = false;                 ///< flight recorders listen that have not been asked
 };
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none

@@ -14,6 +14,15 @@ std::string seconds_text(double seconds) {
   return std::to_string(static_cast<long>(std::lround(seconds))) + " s";
 }
 
+/// True where the collectives of a rank are known.
+bool has_counts(const Evidence& evidence) {
+  return std::ranges::any_of(evidence.ranks, [](const RankEvidence& one) { return !one.groups.empty(); });
+}
+
+bool may_hang(const std::vector<RankEvidence>& ranks, const Verdict& verdict) {
+  return verdict.finding == Finding::Named || (verdict.finding != Finding::Moving && !may_go_on(ranks));
+}
+
 }  // namespace
 
 StallDetector::StallDetector(Limits limits, int world_size)
@@ -28,6 +37,7 @@ StallDetector::Step StallDetector::begin_again(double quiet) {
     step.lines.push_back("the job moves again after " + seconds_text(longest_quiet_));
   }
   before_.reset();
+  asks_after_ = 0;
   return step;
 }
 
@@ -50,16 +60,45 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   }
   mark_moving(evidence, *before_);
   longest_quiet_ = quiet;
-  Step step = report(evidence);
+  const bool may_ask = evidence.has_idle_recorders && !has_counts(evidence);
+  return may_ask ? ask_or_compare(std::move(evidence)) : compare(std::move(evidence));
+}
+
+/// For a job whose recorders listen, and whose collectives are not known.
+StallDetector::Step StallDetector::ask_or_compare(Evidence evidence) {
+  const double quiet = evidence.quiet;
+  const bool is_named = reported_ == Finding::Named;
+  if (!ends(quiet) && (is_named || quiet < asks_after_)) {
+    if (!is_named) {
+      before_ = std::move(evidence);
+    }
+    return {.gathers = false, .delay = next_delay(quiet), .lines = {}};
+  }
+  if (evidence.missing == 0 && may_hang(evidence.ranks, judge(evidence.ranks))) {
+    return {.gathers = true, .asks_recorders = true, .delay = 0, .lines = {}};
+  }
+  return compare(std::move(evidence));
+}
+
+/// A rank that is behind at one moment may go on: collectives count if they were known at the look before, too.
+StallDetector::Step StallDetector::compare(Evidence evidence) {
+  Step step{.gathers = false, .delay = next_delay(evidence.quiet), .lines = {}};
+  if (!has_counts(evidence) || has_counts(*before_)) {
+    step = report(evidence);
+    asks_after_ = has_counts(evidence) && may_go_on(evidence.ranks) ? 2 * evidence.quiet : asks_after_;
+  }
   before_ = std::move(evidence);
   return step;
+}
+
+double StallDetector::next_delay(double quiet) const {
+  return std::max(quiet < end_ ? std::min(end_ - quiet, limit_ / 2) : limit_ / 2, kLeastDelay);
 }
 
 /// Says it once for each stall; a rank may be named after all were alike.
 StallDetector::Step StallDetector::report(const Evidence& evidence) {
   const double quiet = evidence.quiet;
-  const double next = quiet < end_ ? std::min(end_ - quiet, limit_ / 2) : limit_ / 2;
-  Step step{.gathers = false, .delay = std::max(next, kLeastDelay), .lines = {}};
+  Step step{.gathers = false, .delay = next_delay(quiet), .lines = {}};
   if (evidence.missing > 0) {  // the others may wait for ranks of these
     return step;
   }
@@ -69,8 +108,9 @@ StallDetector::Step StallDetector::report(const Evidence& evidence) {
     return step;
   }
   const bool is_named = verdict.finding == Finding::Named;
+  const bool is_moving = std::ranges::any_of(evidence.ranks, &RankEvidence::is_moving);
   const bool is_new = reported_ != Finding::Named && reported_ != verdict.finding;
-  const bool is_told = is_new && (is_named || verdict.finding == Finding::Alike);
+  const bool is_told = is_new && (is_named || (verdict.finding == Finding::Alike && !is_moving));
   Look look{.why = "the job has not moved for " + seconds_text(quiet),
             .quiet = quiet,
             .verdict = lines,
@@ -90,9 +130,7 @@ StallDetector::Step StallDetector::report(const Evidence& evidence) {
 
 std::optional<StallDetector::Hang> StallDetector::find_hang(const Evidence& evidence, const Verdict& verdict,
                                                             std::string why) const {
-  const bool is_named = verdict.finding == Finding::Named;
-  const bool may_hang = is_named || (verdict.finding != Finding::Moving && !may_go_on(evidence.ranks));
-  if (end_ <= 0 || evidence.quiet < end_ || !may_hang) {
+  if (!ends(evidence.quiet) || !may_hang(evidence.ranks, verdict)) {
     return {};
   }
   Hang hang{std::move(why), {}};

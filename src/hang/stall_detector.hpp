@@ -17,6 +17,9 @@ namespace muster::hang {
 ///   Watching ── quiet for half of the limit: gather ──▶ Suspicious ── quiet for the limit: gather, judge ──▶ Reported
 ///      ▲                                                   │                                                    │
 ///      └──────────────────── a line, a step ───────────────┴────────────────────────────────────────────────────┘
+///
+/// Flight recorders make each rank write a line when they are asked. So they are asked only if the job may hang and NCCL
+/// has told nothing, until a rank is named; and if they show that the job moves, only after twice the time.
 class StallDetector {
  public:
   /// Seconds of quiet after which a hang is reported, and after which it ends the attempt. 0: never; one is more.
@@ -46,6 +49,7 @@ class StallDetector {
   /// The next step of the caller.
   struct Step {
     bool gathers = false;            ///< ask all nodes, then call `on_evidence`
+    bool asks_recorders = false;     ///< ask the flight recorders, too
     double delay = 0;                ///< else: seconds until `on_time`
     std::vector<std::string> lines;  ///< for the consoles of all nodes
     std::optional<Hang> hang = {};
@@ -61,7 +65,11 @@ class StallDetector {
   [[nodiscard]] Step on_evidence(Evidence evidence);
 
  private:
+  Step ask_or_compare(Evidence evidence);
+  Step compare(Evidence evidence);
+  [[nodiscard]] double next_delay(double quiet) const;
   Step report(const Evidence& evidence);
+  [[nodiscard]] bool ends(double quiet) const { return end_ > 0 && quiet >= end_; }
   [[nodiscard]] std::optional<Hang> find_hang(const Evidence& evidence, const Verdict& verdict, std::string why) const;
   Step begin_again(double quiet);
 
@@ -71,6 +79,7 @@ class StallDetector {
   std::optional<Evidence> before_;
   double longest_quiet_ = 0;         ///< of the stall that was reported
   std::optional<Finding> reported_;  ///< in this stall
+  double asks_after_ = 0;            ///< seconds of quiet; before, the recorders are not asked: the job has moved
 };
 
 }  // namespace muster::hang

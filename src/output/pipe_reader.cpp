@@ -132,10 +132,12 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
     on_resized(stream.route.worker);  // the kernel signals only the group that has the terminal
   }
   stream.bytes_left_at_exit -= size;
-  if (!stream.last_output && on_first_output && !last_output(stream.route.worker)) {
-    on_first_output(stream.route.worker);
+  if (const auto now = std::chrono::steady_clock::now(); now >= disregard_until_) {
+    if (!stream.last_output && on_first_output && !last_output(stream.route.worker)) {
+      on_first_output(stream.route.worker);
+    }
+    stream.last_output = now;
   }
-  stream.last_output = std::chrono::steady_clock::now();
   deliver(stream, {buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
 }

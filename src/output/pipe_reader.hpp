@@ -92,6 +92,8 @@ class PipeReader {
 
   /// True when all streams of a worker have ended.
   [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
+  /// Does not count what comes by then as output of a worker: something else has made it write.
+  void disregard_output_until(std::chrono::steady_clock::time_point time) { disregard_until_ = time; }
   /// Time of a worker's last output; empty: none yet.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;
   /// True when a console that shows this worker has not taken everything yet.
@@ -138,9 +140,10 @@ class PipeReader {
   OutputQueues& queues_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< number of open streams, by worker
-  DelayedCall quiet_timer_;          ///< one for all streams; runs only while there is something to settle or to draw
-  std::unique_ptr<char[]> buffer_;   ///< shared: each read is delivered before the next
-  std::string shown_;                ///< lines on their way to a console or a file
+  std::chrono::steady_clock::time_point disregard_until_;
+  DelayedCall quiet_timer_;         ///< one for all streams; runs only while there is something to settle or to draw
+  std::unique_ptr<char[]> buffer_;  ///< shared: each read is delivered before the next
+  std::string shown_;               ///< lines on their way to a console or a file
 };
 
 // One stream of one worker, as `PipeReader` reads it.

@@ -88,13 +88,14 @@ def test_stacks_groups_the_ranks_and_names_the_one_that_is_stopped(muster, stack
     job = muster.start("--nproc-per-node=4", "--hang-report=0", "--", sys.executable, "-c", ONE_IS_STOPPED)
     pid = pid_of(job)
 
-    document = wait_until(
-        lambda: next((one for one in [document_of(stacks(job, "--json"))] if len(one["stacks"]) == 2), None),
-        "three ranks that wait and one that is stopped",
-    )
+    def found():
+        document = document_of(stacks(job, "--json"))
+        places = sorted((group["ranks"], group["state"]) for group in document["stacks"])
+        return document if places == [([0, 2, 3], "S"), ([1], "T")] else None
+
+    document = wait_until(found, "three ranks that wait and one that is stopped")
     text = stacks(job).out.text
 
-    assert sorted((group["ranks"], group["state"]) for group in document["stacks"]) == [([0, 2, 3], "S"), ([1], "T")]
     assert document["missing"] == 0
     assert re.fullmatch(
         rf"3 of 4 ranks are alike and not rank 1\nrank 1 \(\S+, pid {pid}\) is in state T.*\n3 ranks are alike: state S.*",
@@ -252,7 +253,8 @@ def test_an_older_python_without_py_spy_says_what_it_lacks(muster, stacks):
     assert job.end() == 143
 
 
-# Each rank makes a pipe as the monitor thread of PyTorch's recorder does, looks at it, and answers with a recording.
+# Each rank makes a pipe as the monitor thread of PyTorch's recorder does, looks at it, writes a line as that does, and
+# answers with a recording.
 HAS_A_RECORDER = """
 import os, shutil, sys, time
 rank, data = int(os.environ["RANK"]), sys.argv[1]
@@ -262,6 +264,7 @@ os.mkfifo(name)
 pipe = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
 while True:
     if os.read(pipe, 128):
+        print("ProcessGroupNCCL preparing to dump debug info.", file=sys.stderr, flush=True)
         case = "absent" if rank == 2 else "waiting"
         shutil.copy(f"{data}/torch-2.13.0-{case}.bin", os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank))
     time.sleep(0.1)
@@ -276,6 +279,7 @@ def test_the_rank_that_has_not_come_to_a_collective_is_named_by_the_recorders(mu
 
     job.err.wait_for("3 of 4 ranks wait in all_gather 3 of group 'default_pg' for rank 2")
     job.err.wait_for(" last entered collective 2; it is in state S")
+    assert job.err.text.count("preparing to dump") == 4 * 2, "the lines are no sign of life"
     text = stacks(job).out.text
     assert "3 of 4 ranks wait in all_gather 3 of group 'default_pg' for rank 2" in text
     job.signal(signal.SIGTERM)

@@ -12,10 +12,10 @@
 namespace muster::hang {
 namespace {
 
-/// Recorded by torch._C._distributed_c10d._dump_fr_trace in jobs of four ranks with gloo, PyTorch 2.13.0; paths in it
-/// were replaced by others of the same length.
+/// Recorded in jobs of four ranks: of PyTorch 2.13.0 with gloo by torch._C._distributed_c10d._dump_fr_trace, of 2.11.0
+/// with NCCL by its pipe. Paths in them were replaced by others of the same length.
 std::string dump_of(const std::string& name) {
-  std::ifstream file(std::string(MUSTER_HANG_DATA) + "/torch-2.13.0-" + name + ".bin", std::ios::binary);
+  std::ifstream file(std::string(MUSTER_HANG_DATA) + "/torch-" + name + ".bin", std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -81,29 +81,35 @@ std::string configuration(const std::string& group, const std::string& ranks) {
 
 TEST(FlightRecorder, ReadsTheProgressOfARecordedRank) {
   const GroupProgress waiting{"0", "default_pg", {}, 3, 2, "all_gather"};
-  EXPECT_EQ(progress_of(dump_of("waiting")), std::vector{waiting}) << "with frames, which are shared";
-  EXPECT_EQ(progress_of(dump_of("absent")), (std::vector{GroupProgress{"0", "default_pg", {}, 2, 2, ""}}));
+  EXPECT_EQ(progress_of(dump_of("2.13.0-waiting")), std::vector{waiting}) << "with frames, which are shared";
+  EXPECT_EQ(progress_of(dump_of("2.13.0-absent")), (std::vector{GroupProgress{"0", "default_pg", {}, 2, 2, ""}}));
   const GroupProgress tensor{"2", "tp", {}, 1, 0, "all_reduce"};
-  EXPECT_EQ(progress_of(dump_of("subgroup-3")).back(), tensor) << "its id in the process is 1";
+  EXPECT_EQ(progress_of(dump_of("2.13.0-subgroup-3")).back(), tensor) << "its id in the process is 1";
 }
 
 TEST(FlightRecorder, NamesTheOneOfSixteenThatHasNotCome) {
-  std::vector<std::string> recordings(16, "waiting");
-  recordings[9] = "absent";
+  std::vector<std::string> recordings(16, "2.13.0-waiting");
+  recordings[9] = "2.13.0-absent";
   const Absent absent = find_absent(job_of(recordings));
   EXPECT_EQ(absent, (Absent{{{9, 2}}, "all_gather 3 of group 'default_pg'", 15}));
-  EXPECT_EQ(find_absent(job_of(std::vector<std::string>(16, "waiting"))), Absent()) << "all are equal";
+  EXPECT_EQ(find_absent(job_of(std::vector<std::string>(16, "2.13.0-waiting"))), Absent()) << "all are equal";
 }
 
 TEST(FlightRecorder, NamesTheRankForWhichAPeerOfASmallerGroupWaits) {
-  const auto job = job_of({"subgroup-0", "subgroup-0", "subgroup-2", "subgroup-3"});
+  const auto job = job_of({"2.13.0-subgroup-0", "2.13.0-subgroup-0", "2.13.0-subgroup-2", "2.13.0-subgroup-3"});
   EXPECT_EQ(find_absent(job), (Absent{{{2, 2}}, "all_gather 3 of group 'default_pg'", 2}))
       << "rank 3 has not come either, but waits for rank 2";
 }
 
+TEST(FlightRecorder, NamesTheRankForWhichAHalfOfTheJobWaitsWithNccl) {
+  const auto job = job_of({"2.11.0-nccl-0", "2.11.0-nccl-1", "2.11.0-nccl-2", "2.11.0-nccl-3"});
+  EXPECT_EQ(find_absent(job), (Absent{{{2, 20}}, "all_reduce 21 of group 'default_pg'", 3}))
+      << "rank 0 waits for it in another group";
+}
+
 TEST(FlightRecorder, NamesNobodyWhereTheNumbersOfDifferentCollectivesAreEqual) {
-  EXPECT_EQ(find_absent(job_of({"waiting", "waiting", "waiting", "mismatch"})), Absent());
-  EXPECT_EQ(progress_of(dump_of("mismatch")).front().operation, "all_reduce");
+  EXPECT_EQ(find_absent(job_of({"2.13.0-waiting", "2.13.0-waiting", "2.13.0-waiting", "2.13.0-mismatch"})), Absent());
+  EXPECT_EQ(progress_of(dump_of("2.13.0-mismatch")).front().operation, "all_reduce");
 }
 
 TEST(FlightRecorder, KnowsAGroupWithoutCollectivesByItsConfiguration) {
@@ -151,7 +157,7 @@ TEST(FlightRecorder, RefusesOtherFormats) {
 }
 
 TEST(FlightRecorder, ReadsNoPartOfADump) {
-  const std::string whole = dump_of("waiting");
+  const std::string whole = dump_of("2.13.0-waiting");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(read_flight_recorder(whole.substr(0, size))) << size;
   }

@@ -1,6 +1,7 @@
 // The recordings are written as NCCL's source says (src/ras/client_support.cc: jsonWriteHeader to jsonWriteFooter, and
 // rasClientRunInit and rasClientRunComms for the text): JSON of 2.30.7, that of a missing rank as 2.28.9 wrote it; text
-// of 2.27.7, that of several communicators as of 2.24.3.
+// of 2.27.7, that of several communicators as of 2.24.3. `half` and `stopped` are what NCCL 2.28.9 answered in jobs of
+// four ranks on one GPU.
 #include "hang/nccl_ras.hpp"
 
 #include "base/text.hpp"
@@ -70,6 +71,21 @@ TEST(NcclRas, FindsGlobalRanksByTheProcessesOfTheWorld) {
             "nccl 0x2b of 1, 3, 5, 7: 1=0 3=0 5=0 7=0\n"
             "nccl 0x78 of 0-7: 0=65 1=65 2=65 3=65 4=65 5=65 6=65 7=65\n");
   EXPECT_EQ(counts_in("several.txt"), "nccl 0x78 of 0-7: 0=65 1=64 2=65 3=65 4=65 5=64 6=64 7=65\n");
+}
+
+TEST(NcclRas, ReadsWhatARealJobAnswered) {
+  const auto counts = [](const std::string& name) { return counts_of(to_progress(parse_ras(answer_of(name)), 4)); };
+  EXPECT_EQ(counts("half.json.txt"),
+            "nccl 0x67 of 0-3: 0=20 1=21 2=20 3=21\n"
+            "nccl 0x83 of 0, 2: 0=21 2=20\n"
+            "nccl 0x99 of 1, 3: 1=21 3=21\n");
+  EXPECT_EQ(counts("half.txt"), "");  // it names no processes where the same number is behind as not
+  EXPECT_EQ(find_absent(to_progress(parse_ras(answer_of("half.json.txt")), 4)).ranks,
+            (std::map<int, std::int64_t>{{2, 20}}));
+  EXPECT_EQ(counts("stopped.json.txt"),
+            "nccl 0x30 of 1, 3: 1=20 3=20\n"
+            "nccl 0x67 of 0-3: 0=21 1=21 3=21\n"
+            "nccl 0xb6 of 0, 2: 0=20\n");
 }
 
 TEST(NcclRas, GivesNoRanksWhereNoCommunicatorHasAll) {

@@ -406,6 +406,64 @@ TEST(StallDetector, SaysOnceThatAllAreAlike) {
   EXPECT_EQ(words_of(detector.on_time(1)), "in 29.00") << "nothing was wrong";
 }
 
+/// 16 ranks of which two have not come to a collective, as seen without asking the recorders, which listen.
+Evidence without_recorders(double quiet) {
+  Evidence evidence{.ranks = job_of(16, in_collective()), .quiet = quiet, .has_idle_recorders = true};
+  return evidence;
+}
+
+Evidence with_recorders(double quiet) {
+  Evidence evidence{.ranks = job_of(16, in_collective()), .quiet = quiet};
+  const auto known = job_with_progress();
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    evidence.ranks[i].groups = known[i].groups;
+  }
+  return evidence;
+}
+
+TEST(StallDetector, AsksTheRecordersUntilTheyNameARank) {
+  StallDetector detector({60, 200}, 16);
+  EXPECT_EQ(words_of(detector.on_evidence(without_recorders(30))), "in 30.00") << "the job may go on";
+  EXPECT_TRUE(detector.on_evidence(without_recorders(60)).asks_recorders);
+  EXPECT_EQ(words_of(detector.on_evidence(with_recorders(60))), "in 30.00") << "a rank that is behind may go on";
+  EXPECT_TRUE(detector.on_evidence(without_recorders(90)).asks_recorders);
+  EXPECT_TRUE(words_of(detector.on_evidence(with_recorders(90)))
+                  .starts_with("the job has not moved for 90 s: 14 of 16 ranks wait in all_gather 84925"));
+  EXPECT_EQ(words_of(detector.on_evidence(without_recorders(120))), "in 30.00") << "it is known";
+  EXPECT_TRUE(detector.on_evidence(without_recorders(200)).asks_recorders);
+  EXPECT_EQ(detector.on_evidence(with_recorders(200)).hang->ranks, (std::vector{9, 14}));
+}
+
+TEST(StallDetector, AsksTheRecordersOfAJobThatTrainsInSilenceMoreAndMoreRarely) {
+  StallDetector detector({60, 0}, 16);
+  std::vector<int> asked;
+  for (int quiet = 30; quiet <= 600; quiet += 30) {
+    auto step = detector.on_evidence(without_recorders(quiet));
+    if (step.asks_recorders) {
+      asked.push_back(quiet);
+      Evidence evidence = with_recorders(quiet);
+      for (RankEvidence& one : evidence.ranks) {
+        one.groups[0].enqueued += quiet;
+      }
+      step = detector.on_evidence(std::move(evidence));
+    }
+    EXPECT_EQ(words_of(step), "in 30.00") << quiet;
+  }
+  EXPECT_EQ(asked, (std::vector{60, 90, 180, 210, 420, 450}));
+}
+
+TEST(StallDetector, LeavesTheRecordersOfAJobThatMovesAlone) {
+  StallDetector detector({60, 0}, 16);
+  auto job = job_of(16, in_collective());
+  (void)detector.on_evidence({.ranks = job, .quiet = 30, .has_idle_recorders = true});
+  for (RankEvidence& one : job) {
+    one.counters.io_bytes = 1'000'000'000;
+  }
+  EXPECT_FALSE(detector.on_evidence({.ranks = job, .quiet = 60, .has_idle_recorders = true}).gathers);
+  EXPECT_FALSE(detector.on_evidence({.ranks = job_with_progress(), .quiet = 90, .has_idle_recorders = true}).gathers)
+      << "NCCL has told the counts";
+}
+
 std::string hang_of(const StallDetector::Step& step) {
   return step.hang ? step.hang->why + " [" + describe_ranks(step.hang->ranks) + "]" : "none";
 }
