@@ -34,14 +34,6 @@ std::string make_log_token() {
   return token;
 }
 
-std::string comma_separated(const std::vector<int>& numbers) {
-  std::string text;
-  for (const int number : numbers) {
-    text += (text.empty() ? "" : ",") + std::to_string(number);
-  }
-  return text;
-}
-
 /// The gang's setup with one key for each exchanged value.
 gang::GangSetup setup_with_keys(const JobPlan& job) {
   gang::GangSetup setup = job.gang;
@@ -301,8 +293,8 @@ void Agent::act(const gang::StallBegun& stall) {
     return;
   }
   auto environment = sidecars_.environment();
-  environment[kHangRanksVariable] = comma_separated(stall.ranks);
-  environment[kHangPidsVariable] = comma_separated(attempt_->living_pids());
+  environment[kHangRanksVariable] = join(stall.ranks, ",");
+  environment[kHangPidsVariable] = join(attempt_->living_pids(), ",");
   environment[kHangNodeVariable] = to_string(attempt_->plan().placement.node_rank);
   hang_hook_.run(std::move(environment));
 }

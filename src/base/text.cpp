@@ -142,6 +142,14 @@ std::string join(std::span<const std::string> pieces, std::string_view separator
   return joined;
 }
 
+std::string join(std::span<const int> numbers, std::string_view separator) {
+  std::vector<std::string> pieces;
+  for (const int number : numbers) {
+    pieces.push_back(std::to_string(number));
+  }
+  return join(pieces, separator);
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kBlanks);

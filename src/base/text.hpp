@@ -34,6 +34,7 @@ template <typename List, typename Value>
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 
 [[nodiscard]] std::string join(std::span<const std::string> pieces, std::string_view separator);
+[[nodiscard]] std::string join(std::span<const int> numbers, std::string_view separator);
 
 /// The text without blanks, tabs and line ends at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);

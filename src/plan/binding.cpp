@@ -89,15 +89,6 @@ Result<> add_memory_of_form(CpuBinding& binding, const BindingUnit& unit, const 
   return {};
 }
 
-/// A list in Python's notation, which MindSpore reads.
-std::string as_list(const std::vector<int>& values) {
-  std::string text;
-  for (const int value : values) {
-    text += (text.empty() ? "" : ", ") + std::to_string(value);
-  }
-  return "[" + text + "]";
-}
-
 Result<> add_form(CpuBinding& binding, const BindingUnit& unit, std::size_t place) {
   const Locality& locality = unit.localities[place];
   const BindingRequest& request = unit.request;
@@ -108,7 +99,8 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& unit, std::size_t plac
   binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name + " on NUMA node " +
                 describe_ranges(locality.nodes);
   if (!request.cpu_list_variable.empty()) {
-    binding.variables[request.cpu_list_variable] = as_list(binding.cpus);
+    binding.variables[request.cpu_list_variable] =
+        "[" + join(binding.cpus, ", ") + "]";  // as Python writes it, for MindSpore
   }
   return add_memory_of_form(binding, unit, locality);
 }

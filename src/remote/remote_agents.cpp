@@ -442,11 +442,8 @@ AgentOrder order_of(const FanOut& fan_out, std::size_t node) {
     set("nproc-per-node", std::to_string(*hosts[node].slots));
   }
   if (!hosts[node].devices.empty()) {
-    std::string devices;
-    for (const int device : hosts[node].devices) {
-      devices += (devices.empty() ? "" : ",") + std::to_string(device);
-    }
-    order.line.settings.set("devices", {devices, part_of(fan_out.hosts.source, ", devices of " + order.host)});
+    order.line.settings.set(
+        "devices", {join(hosts[node].devices, ","), part_of(fan_out.hosts.source, ", devices of " + order.host)});
   }
   return order;
 }

@@ -138,7 +138,6 @@ namespace {
 
 constexpr const char* kSwitch = "TORCHELASTIC_ENABLE_FILE_TIMER";
 constexpr const char* kFile = "TORCHELASTIC_TIMER_FILE";
-constexpr mode_t kOwnersAlone = 0600;
 /// Added to each delay: a wakeup before the timer expires would need a second one.
 constexpr std::chrono::milliseconds kRounding{1};
 /// Longest delay asked of the system at once, in seconds; the rest is waited for afterwards.
@@ -166,8 +165,9 @@ void remove_old(const std::string& path) {
 /// Returns an error message; empty: the pipe exists.
 std::string make_pipe(const std::string& path) {
   remove_old(path);
-  return ::mkfifo(path.c_str(), kOwnersAlone) == 0 ? std::string()
-                                                   : system_error("cannot make the pipe '" + path + "'", errno).message;
+  return ::mkfifo(path.c_str(), kPrivateFileMode) == 0
+             ? std::string()
+             : system_error("cannot make the pipe '" + path + "'", errno).message;
 }
 
 /// Removes the pipe, unless another launcher has put its own there and reads it.

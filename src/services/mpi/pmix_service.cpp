@@ -6,9 +6,6 @@
 #include "services/mpi/ssh_files.hpp"
 #include "services/services.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <deque>
@@ -24,16 +21,8 @@ Result<std::string> write_pmix_server(const std::string& run_folder) {
     return Error{ErrorKind::System, "there is no folder for its files (TMPDIR names another place)"};
   }
   std::string path = run_folder + "/muster-pmix";
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
-  if (!file) {
-    return errno == EEXIST ? Result<std::string>(std::move(path))  // written by an earlier attempt
-                           : system_error("cannot write '" + path + "'", errno);
-  }
-  const WriteResult written = write_all(file.get(), mpi::pmix_server_program());
-  if (written.error_number != 0) {
-    ::unlink(path.c_str());  // an incomplete program must not be started
-    return system_error("cannot write '" + path + "'", written.error_number);
-  }
+  constexpr mode_t kProgram = 0700;
+  TRY(write_whole_file(path, mpi::pmix_server_program(), kProgram));
   return path;
 }
 

@@ -10,7 +10,6 @@
 #include "services/services.hpp"
 #include "services/worker_port.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -59,13 +58,6 @@ bool claim_port(std::uint16_t port, UniqueFd& claim) {
   claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
   return ::bind(claim.get(), place, size) == 0 || errno != EADDRINUSE;
-}
-
-Result<> write_file(const std::string& path, std::string_view text) {
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  const WriteResult written = file ? write_all(file.get(), text) : WriteResult{text.size(), errno};
-  return written.error_number == 0 ? Result<>()
-                                   : Result<>(system_error("cannot write '" + path + "'", written.error_number));
 }
 
 std::string read_file(const std::string& path) {
@@ -193,17 +185,17 @@ class SshService final : public Service {
     if (!config || !known) {
       return config ? known.error() : config.error();
     }
-    auto written = write_file(path_of(ssh_file::kClient), *config);
-    return written ? write_file(path_of(ssh_file::kKnownHosts), *known) : written;
+    auto written = write_whole_file(path_of(ssh_file::kClient), *config);
+    return written ? write_whole_file(path_of(ssh_file::kKnownHosts), *known) : written;
   }
 
   [[nodiscard]] Result<> write_servers(const std::vector<mpi::SshNode>& nodes) const {
     const auto own = TRY(mpi::read_public_key(own_.key));
     auto written = given_key_.empty() ? trust(nodes.front()) : Result<>();
     if (written) {
-      written = write_file(path_of(ssh_file::kSession), mpi::session_script(folder_, session_));
+      written = write_whole_file(path_of(ssh_file::kSession), mpi::session_script(folder_, session_));
     }
-    return written ? write_file(path_of(ssh_file::kServer), mpi::server_config(folder_, port_number_, own.user))
+    return written ? write_whole_file(path_of(ssh_file::kServer), mpi::server_config(folder_, port_number_, own.user))
                    : written;
   }
 
@@ -222,7 +214,7 @@ class SshService final : public Service {
 
   [[nodiscard]] Result<> trust(const mpi::SshNode& first) const {
     const auto key = mpi::read_public_key(first.key);
-    return key ? write_file(path_of(ssh_file::kAuthorizedKeys), key->words + "\n") : Result<>(key.error());
+    return key ? write_whole_file(path_of(ssh_file::kAuthorizedKeys), key->words + "\n") : Result<>(key.error());
   }
 
   ServiceInput input_;
