@@ -230,8 +230,7 @@ Result<std::optional<BindingOptions>> read_binding_options(const Settings& setti
     return std::optional<BindingOptions>();
   }
   if (!form) {
-    auto options = read_msrun(core, numa);
-    return options ? Result<std::optional<BindingOptions>>(std::move(*options)) : options.error();
+    return std::optional(TRY(read_msrun(core, numa)));
   }
   if (core.is_on || numa.is_on) {
     return wrong_value(core.is_on ? core.setting : numa.setting,

@@ -80,9 +80,8 @@ constexpr milliseconds kBetweenTables{2'000};
 constexpr const char* kRepaint = "\033[H\033[J";
 
 Result<std::string> find_socket(const ControlOptions& options, const Snapshot& snapshot) {
-  const auto agent =
-      control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")), options.job);
-  return agent ? Result<std::string>(agent->socket) : agent.error();
+  return TRY(control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")), options.job))
+      .socket;
 }
 
 Result<control::Request> request_of(Command command, const ControlOptions& options) {

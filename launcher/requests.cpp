@@ -156,15 +156,9 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
 Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) {
   const Settings& settings = line.settings;
   Options options;
-  auto job = read_job(line, snapshot);
-  auto run = read_run_options(settings, snapshot);
-  auto gang = read_gang_options(settings, snapshot);
-  if (!job || !run || !gang) {
-    return !job ? job.error() : !run ? run.error() : gang.error();
-  }
-  options.job = std::move(*job);
-  options.run = std::move(*run);
-  options.gang = std::move(*gang);
+  options.job = TRY(read_job(line, snapshot));
+  options.run = TRY(read_run_options(settings, snapshot));
+  options.gang = TRY(read_gang_options(settings, snapshot));
   options.stop_signals = source_of(settings, "signals-to-handle");
   options.stdin_rank = source_of(settings, "stdin");
   TRY(read_rows(options, settings));

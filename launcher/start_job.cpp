@@ -162,8 +162,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   setup.lead = choose_leader(cluster, options);
   const bool has_token = !options.token.empty() || !options.token_file.empty();
   if (cluster.job.most_nodes > 1 || has_token) {  // an invalid token is reported on one node too
-    auto key = TRY(make_key(options, cluster));
-    setup.key = std::move(key);
+    setup.key = TRY(make_key(options, cluster));
   }
   gang::GangConfig& config = setup.config;
   config.job = cluster.job;

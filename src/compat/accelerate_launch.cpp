@@ -343,8 +343,7 @@ Result<std::optional<Configuration>> find_configuration(const Translation& t) {
     return given ? Result<std::optional<Configuration>>(wrong_value(*given, "a YAML or JSON file that can be read"))
                  : std::optional<Configuration>();
   }
-  auto read = read_configuration(*text, place);
-  return read ? Result<std::optional<Configuration>>(std::move(*read)) : read.error();
+  return std::optional(TRY(read_configuration(*text, place)));
 }
 
 /// Takes the file's value for options without a flag, as the launcher does. An option with a default of its own, such

@@ -223,8 +223,7 @@ Result<> add_hosts(HostList& list, const Sourced<std::string>& text) {
 }
 
 Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
-  const auto listed = read_hosts_of_file(text);
-  return listed ? Result<HostList>(as_list(*listed, silent)) : listed.error();
+  return as_list(TRY(read_hosts_of_file(text)), silent);
 }
 
 Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {

@@ -381,15 +381,12 @@ bool is_hostfile_parameter(std::string_view name) {
 }
 
 Result<> translate_placing(Translation& t, int others) {
-  auto counts = read_counts(t);
-  const auto hosts = read_hosts(t);
-  if (!counts || !hosts) {
-    return counts ? hosts.error() : counts.error();
-  }
-  TRY(check_counts(t, *counts, others));
-  count_others(t, *counts, others);
+  auto counts = TRY(read_counts(t));
+  const auto hosts = TRY(read_hosts(t));
+  TRY(check_counts(t, counts, others));
+  count_others(t, counts, others);
   const auto placed =
-      TRY(place_on_hosts(t, {counts->all, counts->per_node, *hosts, find_hostfile(t), find_oversubscription(t)}));
+      TRY(place_on_hosts(t, {counts.all, counts.per_node, hosts, find_hostfile(t), find_oversubscription(t)}));
   if (placed == Placed::OnList) {
     translate_shell(t);
   } else if (placed == Placed::Here && !t.given.contains("stdin")) {

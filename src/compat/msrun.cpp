@@ -94,12 +94,7 @@ struct Workers {
 Result<Workers> read_workers(const Translation& t) {
   const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
   const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
-  const auto all = read_count(total);
-  const auto here = read_count(local);
-  if (!all || !here) {
-    return all ? here.error() : all.error();
-  }
-  return Workers{*all, *here};
+  return Workers{TRY(read_count(total)), TRY(read_count(local))};
 }
 
 /// Sets the number of nodes: there is one if all workers of the job are local.

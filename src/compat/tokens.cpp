@@ -276,9 +276,8 @@ Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const Opti
     return typed.option->names_program;
   });
   if (const auto typed = find_typed(compat, own, token, is_behind)) {
-    auto values = values_of(compat, *typed, tokens, i);
-    const auto read = values ? keep(result, compat, *typed, std::move(*values)) : values.error();
-    return read ? Result<bool>(true) : Result<bool>(read.error());
+    TRY(keep(result, compat, *typed, TRY(values_of(compat, *typed, tokens, i))));
+    return true;
   }
   if (is_option(token) && !is_behind) {
     return unknown_token(compat, token, own);

@@ -119,8 +119,7 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
 Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wanted, std::string_view template_name) {
   for (const BuiltinTemplate& builtin : builtin_templates()) {
     if (builtin.mode == wanted.value && (template_name.empty() || builtin.name == template_name)) {
-      auto mode = read_template(document_of(builtin), builtin.name);
-      return mode ? Result<std::optional<ChosenMode>>(ChosenMode{std::move(*mode), wanted.source}) : mode.error();
+      return std::optional(ChosenMode{TRY(read_template(document_of(builtin), builtin.name)), wanted.source});
     }
   }
   return std::optional<ChosenMode>();
@@ -177,8 +176,7 @@ Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapsho
   if (is_named) {
     return find_builtin(*name, request.mpi);
   }
-  const auto detected = detect_mode(snapshot, name ? name->source : Source());
-  return detected ? find_builtin(*detected, request.mpi) : detected.error();
+  return find_builtin(TRY(detect_mode(snapshot, name ? name->source : Source())), request.mpi);
 }
 
 bool is_integer(std::string_view text) {
@@ -255,8 +253,7 @@ ModeRequest read_mode_request(const Settings& settings) {
 Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snapshot) {
   auto chosen = TRY(find_mode(request, snapshot));
   TRY(read_parameters(chosen, request.parameters, snapshot));
-  const auto others = other_start_methods(request, chosen, snapshot);
-  TRY(others ? check_parameters(chosen, *others, request.parameters) : Result<>(others.error()));
+  TRY(check_parameters(chosen, TRY(other_start_methods(request, chosen, snapshot)), request.parameters));
   return chosen;
 }
 

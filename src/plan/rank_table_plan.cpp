@@ -300,11 +300,8 @@ Result<std::vector<int>> local_devices(const PlanInput& input) {
   if (!share) {
     return rank_table::choose_device_ids(input.snapshot, input.cluster.node.slots);
   }
-  auto devices = rank_table::choose_device_ids(input.snapshot, share->local_size.value);
-  if (devices) {
-    devices = std::vector<int>{devices->at(static_cast<std::size_t>(share->local_rank.value))};
-  }
-  return devices;
+  const auto devices = TRY(rank_table::choose_device_ids(input.snapshot, share->local_size.value));
+  return std::vector<int>{devices.at(static_cast<std::size_t>(share->local_rank.value))};
 }
 
 /// The table of a job with one node, which is complete; else a placeholder.
@@ -316,8 +313,7 @@ Result<std::string> text_before_start(const PlanInput& input, const Instance& ow
   if (server.server_id.empty()) {
     server.server_id = input.snapshot.host_name;
   }
-  const auto table = rank_table::merge_servers({server}, {"node 0"});
-  return table ? Result<std::string>(rank_table::write(*table)) : table.error();
+  return rank_table::write(TRY(rank_table::merge_servers({server}, {"node 0"})));
 }
 
 }  // namespace

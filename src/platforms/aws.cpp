@@ -96,20 +96,16 @@ Result<HostList> read_hosts(const Source& place, const json::value* value) {
 }
 
 Result<HostList> read_host_text(const Sourced<std::string>& listed) {
-  const auto list = read_json(listed, kHostsForm);
-  return list ? read_hosts(listed.source, &*list) : list.error();
+  const auto list = TRY(read_json(listed, kHostsForm));
+  return read_hosts(listed.source, &list);
 }
 
 /// Narrows the job to this host's group, where there are several.
-Result<Resources> take_group(const HostList& all, std::optional<Sourced<std::string>> own,
-                             const Result<HostList>& group) {
-  if (!group) {
-    return group.error();
-  }
-  if (group->value == all.value) {
+Result<Resources> take_group(const HostList& all, std::optional<Sourced<std::string>> own, const HostList& group) {
+  if (group.value == all.value) {
     return Resources{all, std::move(own), {}};
   }
-  return Resources{*group, std::move(own), all};
+  return Resources{group, std::move(own), all};
 }
 
 /// The hosts of the group in current_group_name; `all` where there is none.
@@ -152,7 +148,7 @@ Result<HostList> read_local_group(const HostList& all, const Snapshot& snapshot)
 
 Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
   const auto hosts = TRY(read_host_text(listed));
-  return take_group(hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(hosts, snapshot));
+  return take_group(hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), TRY(read_local_group(hosts, snapshot)));
 }
 
 Result<Resources> read_resource_file(const Sourced<std::string>& file) {
@@ -160,7 +156,7 @@ Result<Resources> read_resource_file(const Sourced<std::string>& file) {
   const auto hosts = TRY(read_hosts(part_of(file.source, " hosts"), members.if_contains("hosts")));
   const json::value* const own = members.if_contains("current_host");
   return take_group(hosts, Sourced<std::string>{shown(own), part_of(file.source, " current_host")},
-                    read_group(file.source, members, hosts));
+                    TRY(read_group(file.source, members, hosts)));
 }
 
 /// Reads SM_* variables, else the file.

@@ -159,17 +159,13 @@ Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
   const auto file = snapshot.files.find(path ? path->value : "");
   const auto pairs = sourced_variable(snapshot, "LSB_MCPU_HOSTS");
   const auto names = sourced_variable(snapshot, "LSB_HOSTS");
-  Result<SlotList> list = SlotList();
   if (path && file != snapshot.files.end()) {
-    list = read_node_file({file->second, path->source});
-  } else if (pairs) {
-    list = read_host_pairs(*pairs);
-  } else if (names) {
-    list = read_hosts_with_slots(*names);
-  } else {
-    return std::optional<SlotList>();
+    return std::optional(TRY(read_node_file({file->second, path->source})));
   }
-  return list ? Result<std::optional<SlotList>>(std::move(*list)) : list.error();
+  if (pairs) {
+    return std::optional(TRY(read_host_pairs(*pairs)));
+  }
+  return names ? std::optional(TRY(read_hosts_with_slots(*names))) : std::nullopt;
 }
 
 /// Reads tasks of jsrun. Where the hosts are known, the first one behind the launch node leads.

@@ -206,8 +206,7 @@ Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
   for (auto next = all.begin() + 1; next != all.end(); ++next) {
     listed = {listed.value + "," + next->hosts->value, part_of(listed.source, "+" + next->hosts->source.name)};
   }
-  const auto hosts = read_host_list(listed);
-  return hosts ? take_hosts(facts, *hosts) : hosts.error();
+  return take_hosts(facts, TRY(read_host_list(listed)));
 }
 
 Result<> read_volcengine(PlatformFacts& facts, const Snapshot& snapshot) {

@@ -130,8 +130,7 @@ Result<GivenHosts> read_list(const Settings& settings) {
     return GivenHosts{};
   }
   const auto text = TRY(read_file(*file));
-  auto listed = read_hosts_of_file({text, {file->source.kind, "'" + file->value + "'"}});
-  return listed ? choose_hosts(std::move(*listed), settings) : listed;
+  return choose_hosts(TRY(read_hosts_of_file({text, {file->source.kind, "'" + file->value + "'"}})), settings);
 }
 
 }  // namespace

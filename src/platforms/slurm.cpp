@@ -107,17 +107,14 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
     return contradiction(as_text(all), {shortened(snapshot.variable(source.name).value_or("")), source},
                          "both count the tasks of this step");
   }
-  const auto node = read_rank(snapshot, "SLURM_NODEID", step.nodes);
-  const auto task = read_rank(snapshot, "SLURM_PROCID", all);
-  if (!node || !task) {
-    return !node ? node.error() : task.error();
-  }
-  const Sourced<int> here{step.tasks[static_cast<std::size_t>(node->value)], part_of(source, " of this node")};
+  const auto node = TRY(read_rank(snapshot, "SLURM_NODEID", step.nodes));
+  const auto task = TRY(read_rank(snapshot, "SLURM_PROCID", all));
+  const Sourced<int> here{step.tasks[static_cast<std::size_t>(node.value)], part_of(source, " of this node")};
   const auto local = TRY(read_rank(snapshot, "SLURM_LOCALID", here));
   facts.nodes = all;
-  facts.node_rank = *task;
+  facts.node_rank = task;
   const auto cores = TRY(read_variable(snapshot, "SLURM_CPUS_PER_TASK", read_cores));  // set only where requested
-  facts.share = HostShare{local, here, node->value, step.nodes.value};
+  facts.share = HostShare{local, here, node.value, step.nodes.value};
   if (cores) {
     facts.share->cores = cores->value;
   }

@@ -69,14 +69,11 @@ Error become(std::vector<std::string> words, const std::map<std::string, std::st
 
 /// Endpoint of the daemon of `host`. The list of daemons has all hosts but the first.
 Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& input) {
-  const auto path = variable_of(input, mpi::variable::kHostfile);
-  const auto daemons = variable_of(input, mpi::variable::kDaemons);
-  if (!path || !daemons) {
-    return (path ? daemons : path).error();
-  }
-  std::ifstream file(*path);
+  const auto path = TRY(variable_of(input, mpi::variable::kHostfile));
+  const auto daemons = TRY(variable_of(input, mpi::variable::kDaemons));
+  std::ifstream file(path);
   const std::string hostfile{std::istreambuf_iterator<char>(file), {}};
-  const std::vector<std::string> endpoints = split(*daemons, ',');
+  const std::vector<std::string> endpoints = split(daemons, ',');
   const int line = mpi::find_in_hostfile(hostfile, host);
   if (line < 1 || static_cast<std::size_t>(line) > endpoints.size()) {
     return Error{ErrorKind::System, "it is none of the other nodes of this job"};
@@ -126,19 +123,16 @@ Result<int> serve_as_agent(const MpiRoleInput& input) {
 }
 
 Result<int> serve_as_daemon(const MpiRoleInput& input) {
-  const auto secret = variable_of(input, mpi::variable::kSecret);
-  const auto endpoint = variable_of(input, mpi::variable::kEndpoint);
-  if (!secret || !endpoint) {
-    return (secret ? endpoint : secret).error();
-  }
-  const auto port = parse_integer(split_endpoint(*endpoint).port.value_or(""), 1, kMostPort);
+  const auto secret = TRY(variable_of(input, mpi::variable::kSecret));
+  const auto endpoint = TRY(variable_of(input, mpi::variable::kEndpoint));
+  const auto port = parse_integer(split_endpoint(endpoint).port.value_or(""), 1, kMostPort);
   // The socket that has the port reserved stays beside this one.
   const auto listener = gang::listen_everywhere(static_cast<std::uint16_t>(port.value_or(0)));
   if (!listener) {
     return listener.error().error;
   }
   release_signals(input.inherited);  // so that signals end it while it waits
-  const auto asked = TRY(wait_for_command(listener->fd, *secret));
+  const auto asked = TRY(wait_for_command(listener->fd, secret));
   const auto& [link, command] = asked;
   // The command inherits the link, which ends with the last process that has it.
   (void)::fcntl(link.get(), F_SETFD, 0);

@@ -65,12 +65,8 @@ class PmixService final : public Service {
     if (failed) {
       return system_error("cannot make the folder '" + folder + "'", failed.value());
     }
-    auto sidecar = input_.host->start_sidecar(
-        {program, {"muster-pmix"}}, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
-    if (!sidecar) {
-      return sidecar.error();
-    }
-    sidecar_ = std::move(*sidecar);
+    sidecar_ = TRY(input_.host->start_sidecar(
+        {program, {"muster-pmix"}}, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }}));
     const int own = plan.placement.node_rank.value;
     sidecar_->send(mpi::write_job({plan.mpi_job, folder, own, nodes_}));
     local_ranks_ = nodes_.at(static_cast<std::size_t>(own)).ranks;

@@ -148,13 +148,9 @@ class SshService final : public Service {
   }
 
   Result<std::optional<PlanAdditions>> make_keys(const std::string& program) {
-    auto started =
-        input_.host->start_sidecar({"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
-                                   {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
-    if (!started) {
-      return started.error();
-    }
-    sidecar_ = std::move(*started);
+    sidecar_ =
+        TRY(input_.host->start_sidecar({"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
+                                       {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }}));
     return std::optional<PlanAdditions>();
   }
 
