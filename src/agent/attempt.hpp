@@ -30,9 +30,6 @@ namespace muster {
 /// The owner of an attempt: observes it, and must not call it back at once.
 class AttemptOwner {
  public:
-  AttemptOwner() = default;
-  AttemptOwner(const AttemptOwner&) = delete;
-  AttemptOwner& operator=(const AttemptOwner&) = delete;
   virtual ~AttemptOwner() = default;
 
   /// This node's first failure, as far as it is known at once.

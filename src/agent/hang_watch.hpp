@@ -15,9 +15,6 @@ namespace muster {
 /// The owner of a hang watch: knows the ranks.
 class HangWatchOwner {
  public:
-  HangWatchOwner() = default;
-  HangWatchOwner(const HangWatchOwner&) = delete;
-  HangWatchOwner& operator=(const HangWatchOwner&) = delete;
   virtual ~HangWatchOwner() = default;
 
   /// Seconds for which the ranks of this node have been quiet.

@@ -20,9 +20,6 @@ namespace muster {
 /// The owner of an input watcher.
 class InputWatcherOwner {
  public:
-  InputWatcherOwner() = default;
-  InputWatcherOwner(const InputWatcherOwner&) = delete;
-  InputWatcherOwner& operator=(const InputWatcherOwner&) = delete;
   virtual ~InputWatcherOwner() = default;
 
   /// The missing input has changed, such as "rank table '/x': missing"; empty: all inputs are there.

@@ -43,9 +43,6 @@ struct JobNotice {
 /// The owner of a job's control: has the gang and the workers.
 class JobControlOwner {
  public:
-  JobControlOwner() = default;
-  JobControlOwner(const JobControlOwner&) = delete;
-  JobControlOwner& operator=(const JobControlOwner&) = delete;
   virtual ~JobControlOwner() = default;
 
   /// Passes an event to the gang.

@@ -154,21 +154,6 @@ Row row_of(const json::object& node, const json::object& worker, double now) {
           step};
 }
 
-Row row_of_idle(const json::object& node) {
-  return {text_at(node, "node"),
-          text_at(node, "host"),
-          "-",
-          "-",
-          text_at(node, "state"),
-          "-",
-          "-",
-          "-",
-          "-",
-          "-",
-          "-",
-          "-"};
-}
-
 std::string describe_notice(const json::object& job, double now) {
   const json::value* const value = find(job, "notice");
   if (value == nullptr) {
@@ -233,7 +218,8 @@ std::string status_table(const json::object& answer, double now) {
     const json::object node = object_of(value);
     const json::array listed = array_at(node, "workers");
     if (listed.empty()) {
-      rows.push_back(row_of_idle(node));
+      rows.push_back({text_at(node, "node"), text_at(node, "host"), "-", "-", text_at(node, "state")});
+      rows.back().resize(rows.front().size(), "-");
     }
     for (const json::value& one : listed) {
       const json::object worker = object_of(one);

@@ -55,10 +55,10 @@ RasCommunicator read_communicator(const json::object& object) {
         {rank_at(rank, "rank"), process_of(rank), count_launched(object_at(rank, "collective_counts"))});
   });
   for_each_object(array_at(object, "missing_ranks"), [&](const json::object& rank) {
-    read.missing.push_back({rank_at(rank, "rank"), process_of(rank)});
+    read.missing.push_back({.rank = rank_at(rank, "rank"), .process = process_of(rank)});
   });
   std::erase_if(read.ranks, [&](const RasRank& rank) { return rank.rank < 0 || rank.rank >= read.size; });
-  std::erase_if(read.missing, [&](const RasMissingRank& rank) { return rank.rank < 0 || rank.rank >= read.size; });
+  std::erase_if(read.missing, [&](const RasRank& rank) { return rank.rank < 0 || rank.rank >= read.size; });
   return read;
 }
 
@@ -185,7 +185,7 @@ void TextReader::read_rank(const std::vector<std::string>& words) {
   }
   if (is_incomplete_) {
     if (current_->missing.size() < current_->ranks.size()) {
-      current_->missing.push_back({*rank, process_of(words)});
+      current_->missing.push_back({.rank = *rank, .process = process_of(words)});
     }
     return;
   }
@@ -243,7 +243,7 @@ std::vector<RasCommunicator> TextReader::take() {
   end_type();
   for (RasCommunicator& communicator : read_) {
     std::vector<bool> is_missing(communicator.ranks.size());
-    for (const RasMissingRank& missing : communicator.missing) {
+    for (const RasRank& missing : communicator.missing) {
       is_missing[static_cast<std::size_t>(missing.rank)] = true;
     }
     std::erase_if(communicator.ranks,

@@ -28,17 +28,11 @@ struct RasRank {
   std::int64_t launched = -1;
 };
 
-/// A rank of which nothing is known: its process does not answer, or has left the communicator.
-struct RasMissingRank {
-  int rank = -1;  ///< in the communicator
-  RasProcess process;
-};
-
 struct RasCommunicator {
   std::string id;
   int size = 0;
   std::vector<RasRank> ranks;
-  std::vector<RasMissingRank> missing;
+  std::vector<RasRank> missing;  ///< whose processes do not answer, or have left the communicator
 };
 
 /// Reads the answer to VERBOSE STATUS in either form; lines before it are ignored. The text names only communicators

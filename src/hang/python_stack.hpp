@@ -33,9 +33,6 @@ using Stack = std::vector<Frame>;
 /// The memory of another process, which runs on meanwhile: what is read may be torn, and never was a whole.
 class Memory {
  public:
-  Memory() = default;
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
 
   /// False if not all bytes can be read.

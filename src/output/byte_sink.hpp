@@ -29,9 +29,6 @@ class SinkOwner {
 /// Takes bytes without ever making the caller wait.
 class ByteSink {
  public:
-  ByteSink() = default;
-  ByteSink(const ByteSink&) = delete;
-  ByteSink& operator=(const ByteSink&) = delete;
   virtual ~ByteSink() = default;
 
   /// Returns the number of bytes taken; -1 with errno when none, EAGAIN when none for now.

@@ -54,9 +54,6 @@ class Debounce {
 /// The owner of a grace and of the rounds of SIGKILL that follow it.
 class StopTimersOwner {
  public:
-  StopTimersOwner() = default;
-  StopTimersOwner(const StopTimersOwner&) = delete;
-  StopTimersOwner& operator=(const StopTimersOwner&) = delete;
   virtual ~StopTimersOwner() = default;
 
   virtual void on_grace_ended() = 0;

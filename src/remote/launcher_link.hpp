@@ -16,9 +16,6 @@ namespace muster {
 /// The owner of a link.
 class LauncherLinkOwner {
  public:
-  LauncherLinkOwner() = default;
-  LauncherLinkOwner(const LauncherLinkOwner&) = delete;
-  LauncherLinkOwner& operator=(const LauncherLinkOwner&) = delete;
   virtual ~LauncherLinkOwner() = default;
 
   /// The launcher forwards a signal; to be handled as if we had got it.

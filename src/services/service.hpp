@@ -43,9 +43,6 @@ struct SidecarEvents {
 /// attempt.
 class Sidecar {
  public:
-  Sidecar() = default;
-  Sidecar(const Sidecar&) = delete;
-  Sidecar& operator=(const Sidecar&) = delete;
   virtual ~Sidecar() = default;
 
   /// Queues bytes, in order, until the sidecar takes them.
@@ -69,9 +66,6 @@ class PipeOwner {
 /// Reads from its construction to its destruction; writers may come and go.
 class NamedPipe {
  public:
-  NamedPipe() = default;
-  NamedPipe(const NamedPipe&) = delete;
-  NamedPipe& operator=(const NamedPipe&) = delete;
   virtual ~NamedPipe() = default;
 
   /// Calls `on_time` once after this delay, and cancels an earlier request. Empty: never.
@@ -135,9 +129,6 @@ class ServiceOwner {
 /// the attempt is over. No call may block for long: until it returns, no signal, exit or heartbeat is handled.
 class Service {
  public:
-  Service() = default;
-  Service(const Service&) = delete;
-  Service& operator=(const Service&) = delete;
   virtual ~Service() = default;
 
   /// To be called before `start`; `owner` outlives the service.

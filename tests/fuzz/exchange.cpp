@@ -38,7 +38,7 @@ void check(const gang::Delivery& delivery) {
 /// Returns false when nothing follows any more.
 bool take(gang::ExchangeServer& exchange, LinkId link, const gang::Contribute& contribute) {
   for (const gang::ExchangeOutcome& outcome : exchange.take(link, contribute)) {
-    if (std::holds_alternative<gang::MergeFailed>(outcome)) {
+    if (std::holds_alternative<Error>(outcome)) {
       return false;
     }
     if (const auto* const breach = std::get_if<gang::Violation>(&outcome)) {

@@ -22,9 +22,6 @@ enum class Side {
 /// cause.
 class Channel {
  public:
-  Channel() = default;
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
   virtual ~Channel() = default;
 
   /// Takes bytes from the wire, split anywhere, and returns the plaintext so far. May have something to send

@@ -94,23 +94,25 @@ Result<std::optional<Value>> Assembler::take(Chunk chunk, std::size_t most) {
 
 namespace {
 
-std::vector<Contribute> to_contributions(Value value) {
-  std::vector<Contribute> messages;
+template <typename Message>
+std::vector<Message> to_messages(Value value) {
+  std::vector<Message> messages;
   for (Chunk& chunk : split(std::move(value))) {
     messages.push_back({std::move(chunk)});
   }
   return messages;
 }
 
-}  // namespace
-
-const ExchangeKey* ExchangeClient::find_key(const std::string& name) const {
-  const auto at = std::find_if(keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
-  return at == keys_.end() ? nullptr : &*at;
+/// Null: there is none of this name.
+const ExchangeKey* find_key(const ExchangeKeys& keys, const std::string& name) {
+  const auto at = std::ranges::find(keys, name, &ExchangeKey::name);
+  return at == keys.end() ? nullptr : &*at;
 }
 
+}  // namespace
+
 std::string ExchangeClient::objection(const std::string& key, std::size_t size) const {
-  const ExchangeKey* const known = find_key(key);
+  const ExchangeKey* const known = find_key(keys_, key);
   if (known == nullptr) {
     return "cannot contribute '" + key + "': no node of this job does";
   }
@@ -122,7 +124,7 @@ std::string ExchangeClient::objection(const std::string& key, std::size_t size) 
 }
 
 bool ExchangeClient::is_before_start(const std::string& key) const {
-  const ExchangeKey* const known = find_key(key);
+  const ExchangeKey* const known = find_key(keys_, key);
   return known != nullptr && known->phase == Phase::BeforeStart;
 }
 
@@ -132,7 +134,7 @@ std::vector<Contribute> ExchangeClient::keep(const std::string& key, const std::
     return {};
   }
   at->second = bytes;
-  return to_contributions({{key, 0, std::nullopt, {}}, bytes});
+  return to_messages<Contribute>({{key, 0, std::nullopt, {}}, bytes});
 }
 
 std::vector<std::string> ExchangeClient::names() const {
@@ -148,7 +150,7 @@ std::vector<Contribute> ExchangeClient::introduce() {
   merged_.clear();
   std::vector<Contribute> messages;
   for (const auto& [key, bytes] : before_start_) {
-    std::ranges::move(to_contributions({{key, 0, std::nullopt, {}}, bytes}), std::back_inserter(messages));
+    std::ranges::move(to_messages<Contribute>({{key, 0, std::nullopt, {}}, bytes}), std::back_inserter(messages));
   }
   return messages;
 }
@@ -156,11 +158,11 @@ std::vector<Contribute> ExchangeClient::introduce() {
 std::vector<Contribute> ExchangeClient::contribute(const std::string& key, std::string bytes,
                                                    std::vector<NodeRank> nodes) {
   const int round = rounds_[{key, nodes}]++;
-  return to_contributions({{key, attempt_, round, std::move(nodes)}, std::move(bytes)});
+  return to_messages<Contribute>({{key, attempt_, round, std::move(nodes)}, std::move(bytes)});
 }
 
 Result<std::optional<Value>> ExchangeClient::take(const Merged& merged) {
-  const ExchangeKey* const key = find_key(merged.chunk.id.key);
+  const ExchangeKey* const key = find_key(keys_, merged.chunk.id.key);
   if (key == nullptr) {
     return Error{ErrorKind::BadData, "sent '" + merged.chunk.id.key + "', which nobody of this job exchanges"};
   }
@@ -196,20 +198,7 @@ std::size_t bytes_of(const std::vector<NodeRank>& nodes) {
   return kRoundBytes + nodes.size() * sizeof(NodeRank);
 }
 
-std::vector<Merged> to_messages(Value value) {
-  std::vector<Merged> messages;
-  for (Chunk& chunk : split(std::move(value))) {
-    messages.push_back({std::move(chunk)});
-  }
-  return messages;
-}
-
 }  // namespace
-
-const ExchangeKey* ExchangeServer::find_key(const std::string& name) const {
-  const auto at = std::find_if(keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
-  return at == keys_.end() ? nullptr : &*at;
-}
 
 // --- Contributors -------------------------------------------------------------------------------
 
@@ -279,7 +268,7 @@ bool ExchangeServer::is_late(const Contributor& from, const ValueId& id) const {
 
 /// Returns what the first chunk shows to be wrong with a value; follows the node's name. Empty: nothing.
 std::string ExchangeServer::objection(const Contributor& from, const ValueId& id) const {
-  const ExchangeKey* const key = find_key(id.key);
+  const ExchangeKey* const key = find_key(keys_, id.key);
   if (key == nullptr) {
     return "contributes under '" + id.key + "', which no node of this job does";
   }
@@ -321,7 +310,7 @@ ExchangeOutcomes ExchangeServer::take(LinkId link, const Contribute& contribute)
       return {Violation{link, std::move(wrong)}};
     }
   }
-  const ExchangeKey* const key = find_key(chunk.id.key);
+  const ExchangeKey* const key = find_key(keys_, chunk.id.key);
   const std::size_t announced = is_first ? 0 : from.assembler.open()->size;
   auto value = from.assembler.take(chunk, key == nullptr ? 0 : key->most_of_node);
   if (!value) {
@@ -331,9 +320,9 @@ ExchangeOutcomes ExchangeServer::take(LinkId link, const Contribute& contribute)
   if (is_first) {
     held_ += chunk.size;
     if (held_ > most_held_) {
-      return {MergeFailed{{ErrorKind::System, "'" + chunk.id.key + "' of " + std::to_string(chunk.size) +
-                                                  " bytes is too much: all nodes together may contribute " +
-                                                  std::to_string(most_held_) + " bytes that are not merged yet"}}};
+      return {Error{ErrorKind::System, "'" + chunk.id.key + "' of " + std::to_string(chunk.size) +
+                                           " bytes is too much: all nodes together may contribute " +
+                                           std::to_string(most_held_) + " bytes that are not merged yet"}};
     }
   }
   return *value ? store(link, std::move(**value)) : ExchangeOutcomes{};
@@ -407,13 +396,13 @@ ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
     delivery.links.push_back(node.link);
     held_ -= bytes.size();
   }
-  auto merged = merge(*find_key(group.first), parts);
+  auto merged = merge(*find_key(keys_, group.first), parts);
   round.parts.clear();
   const int number = round.number++;
   if (!merged) {
-    return {MergeFailed{merged.error()}};
+    return {merged.error()};
   }
-  delivery.chunks = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
+  delivery.chunks = to_messages<Merged>({{group.first, attempt_, number, group.second}, std::move(*merged)});
   return {std::move(delivery)};
 }
 
@@ -465,7 +454,7 @@ Result<std::vector<Merged>> ExchangeServer::begin(int attempt, std::vector<Excha
       continue;
     }
     auto merged = TRY(merge(key, *parts));
-    std::ranges::move(to_messages({{key.name, attempt, std::nullopt, {}}, std::move(merged)}),
+    std::ranges::move(to_messages<Merged>({{key.name, attempt, std::nullopt, {}}, std::move(merged)}),
                       std::back_inserter(messages));
   }
   return messages;

@@ -47,8 +47,6 @@ class ExchangeClient {
  private:
   using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key and listed nodes
 
-  [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
-
   ExchangeKeys keys_;
   std::map<std::string, std::string> before_start_;
   Assembler assembler_;
@@ -76,11 +74,8 @@ struct Violation {
   LinkId link = kOwnLink;
   std::string why;
 };
-/// The merge failed: the job cannot continue.
-struct MergeFailed {
-  Error why;  ///< see `Merge`
-};
-using ExchangeOutcome = std::variant<Delivery, Violation, MergeFailed>;
+/// An error means that the merge failed, see `Merge`: the job cannot continue.
+using ExchangeOutcome = std::variant<Delivery, Violation, Error>;
 using ExchangeOutcomes = std::vector<ExchangeOutcome>;
 
 /// The leader's side of the exchange. A value for the start is kept until its link closes or it is contributed again,
@@ -126,7 +121,6 @@ class ExchangeServer {
   };
   using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key and listed nodes
 
-  [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
   [[nodiscard]] std::optional<std::vector<NodePart>> parts_before_start(const ExchangeKey& key,
                                                                         const std::vector<ExchangeNode>& nodes) const;
   [[nodiscard]] std::string objection(const Contributor& from, const ValueId& id) const;

@@ -440,19 +440,15 @@ void Leader::carry_out(const Delivery& delivery, Instant /*now*/) {
 
 void Leader::carry_out(const Violation& violation, Instant now) {
   if (violation.link == kOwnLink) {
-    give_up_exchange({ErrorKind::System, violation.why}, now);
+    carry_out(Error{ErrorKind::System, violation.why}, now);
     return;
   }
   handle(LinkLost{violation.link, violation.why}, now);
   actions_.emplace_back(Drop{violation.link});
 }
 
-void Leader::carry_out(const MergeFailed& none, Instant now) {
-  give_up_exchange(none.why, now);
-}
-
 /// Ends the job, because another attempt would contribute the same.
-void Leader::give_up_exchange(const Error& why, Instant now) {
+void Leader::carry_out(const Error& why, Instant now) {
   JobEnd end = end_of_exchange(why);
   if (state_ == State::Running) {
     end_ = recorded(end);

@@ -200,8 +200,7 @@ class Leader {
   void carry_out(const ExchangeOutcomes& outcomes, Instant now);
   void carry_out(const Delivery& delivery, Instant now);
   void carry_out(const Violation& violation, Instant now);
-  void carry_out(const MergeFailed& none, Instant now);
-  void give_up_exchange(const Error& why, Instant now);
+  void carry_out(const Error& why, Instant now);
   [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
 
   // End of an attempt.

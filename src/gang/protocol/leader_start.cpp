@@ -67,7 +67,7 @@ void Leader::start_attempt(const AttemptPorts& offer, Instant now) {
   const std::vector<LinkId> nodes = roster_.in_order();
   auto merged = exchange_.begin(attempt_.number(), exchange_nodes(nodes));
   if (!merged) {
-    give_up_exchange(merged.error(), now);
+    carry_out(merged.error(), now);
     return;
   }
   attempt_.begin(nodes, now);

@@ -292,30 +292,18 @@ void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
 }
 
 /// Without a leader only the status of this node is known.
-void Participant::handle(const StatusQuery& wanted, Instant /*now*/) {
-  if (is_linked_) {
-    send(wanted);
-  } else {
-    actions_.emplace_back(wanted);
-  }
+void Participant::handle(const StatusQuery& wanted, Instant now) {
+  is_linked_ ? send(wanted) : take(wanted, now);
 }
 
-void Participant::handle(const StatusReport& ready, Instant /*now*/) {
-  if (is_linked_) {
-    send(ready);
-  } else {
-    actions_.emplace_back(ready);
-  }
+void Participant::handle(const StatusReport& ready, Instant now) {
+  is_linked_ ? send(ready) : take(ready, now);
 }
 
 void Participant::handle(const Announced& announced, Instant now) {
   const Announce line{announced.text, announced.stall.has_value(),
                       announced.stall ? announced.stall->ranks : std::vector<int>()};
-  if (is_linked_) {
-    send(line);
-  } else {
-    take(line, now);
-  }
+  is_linked_ ? send(line) : take(line, now);
 }
 
 void Participant::handle(const Hung& hung, Instant /*now*/) {

@@ -97,8 +97,8 @@ class Story {
     for (const ExchangeOutcome& outcome : outcomes) {
       if (const auto* const violation = std::get_if<Violation>(&outcome)) {
         error = std::to_string(violation->link) + ": " + violation->why;
-      } else if (const auto* const none = std::get_if<MergeFailed>(&outcome)) {
-        error = none->why.message;
+      } else if (const auto* const failed = std::get_if<Error>(&outcome)) {
+        error = failed->message;
       } else {
         deliver(std::get<Delivery>(outcome));
       }
