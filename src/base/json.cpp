@@ -200,6 +200,21 @@ std::optional<std::string> find_repeated_key(std::string_view text) {
   return parser.handler().repeated;
 }
 
+std::optional<json::object> parse_object(std::string_view text) {
+  boost::system::error_code error;
+  json::value value = json::parse(text, error);
+  return error || !value.is_object() ? std::nullopt : std::optional(std::move(value.get_object()));
+}
+
+std::string_view text_of(const json::value* value) {
+  const json::string* const text = value == nullptr ? nullptr : value->if_string();
+  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+}
+
+std::string_view text_of(const json::object& object, std::string_view key) {
+  return text_of(object.if_contains(key));
+}
+
 std::size_t count_keys(std::string_view text) {
   std::size_t keys = 0;
   bool is_in_string = false;

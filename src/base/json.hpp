@@ -13,6 +13,33 @@ namespace muster {
 
 namespace json = boost::json;
 
+/// Parses a text that is one object; empty: it is not.
+[[nodiscard]] std::optional<json::object> parse_object(std::string_view text);
+
+/// The text, as a view of it; empty: the value or member is missing or no text.
+[[nodiscard]] std::string_view text_of(const json::value* value);
+[[nodiscard]] std::string_view text_of(const json::object& object, std::string_view key);
+
+/// The member if it is an array; null: missing, or of another type.
+template <typename Object>
+[[nodiscard]] auto* array_of(Object& object, std::string_view key) {
+  auto* value = object.if_contains(key);
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+/// Calls `function` with each object of a list; null is an empty list.
+template <typename Array, typename Function>
+void for_each_object(Array* list, const Function& function) {
+  if (list == nullptr) {
+    return;
+  }
+  for (auto& item : *list) {
+    if (auto* object = item.if_object()) {
+      function(*object);
+    }
+  }
+}
+
 /// The document indented by two blanks with a final line end, for people and `diff`.
 [[nodiscard]] std::string pretty_json(const json::value& document);
 

@@ -31,14 +31,12 @@ Error bad(std::string what) {
   return {ErrorKind::BadData, std::move(what)};
 }
 
-Result<json::object> parse_object(std::string_view line) {
-  boost::system::error_code error;
-  json::value value = json::parse(line, error);
-  if (error || !value.is_object()) {
+Result<json::object> parse_line(std::string_view line) {
+  auto object = parse_object(line);
+  if (!object) {
     return bad("expected a line with one object of JSON, such as {\"control\":1,\"request\":\"status\"}");
   }
-  json::object object = std::move(value.get_object());
-  const json::value* const version = object.if_contains("control");
+  const json::value* const version = object->if_contains("control");
   if (version == nullptr || !version->is_int64()) {
     return bad("expected \"control\":" + std::to_string(kVersion) + ", the version of the interface");
   }
@@ -46,7 +44,7 @@ Result<json::object> parse_object(std::string_view line) {
     return bad("version " + std::to_string(version->get_int64()) +
                " of the interface is asked for; this muster speaks version " + std::to_string(kVersion));
   }
-  return object;
+  return std::move(*object);
 }
 
 /// Reads a field in seconds. Empty: the field is missing.
@@ -138,9 +136,8 @@ std::string line_of(json::object object) {
 }  // namespace
 
 Result<Request> parse_request(std::string_view line) {
-  const auto object = TRY(parse_object(line));
-  const json::value* const name = object.if_contains("request");
-  const std::string request = name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
+  const auto object = TRY(parse_line(line));
+  const std::string request(text_of(object, "request"));
   if (request == "hello") {
     return Request(HelloRequest{});
   }
@@ -182,7 +179,7 @@ std::string write_refusal(const std::string& why) {
 }
 
 Result<json::object> parse_answer(std::string_view line) {
-  auto object = parse_object(line);
+  auto object = parse_line(line);
   if (!object) {
     return bad("the job gave an answer that is none: " + object.error().message);
   }
@@ -275,11 +272,6 @@ Result<std::string> receive_line(int fd, const std::string& socket, Clock::time_
   return Error{ErrorKind::Incomplete, "the answer of the job at '" + socket + "' is too long"};
 }
 
-std::string member_text(const json::object& object, const char* name) {
-  const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
 /// True if the listening process and the process that it names belong to the folder's owner. Otherwise root could be
 /// made to ask another user's process.
 bool is_owners(const std::string& folder, const ucred& peer, pid_t named) {
@@ -298,9 +290,9 @@ Result<FoundAgent> greet(const std::string& folder) {
   auto answer = TRY(ask(socket, HelloRequest{}, kHelloTimeout, &peer));
   FoundAgent agent;
   agent.socket = socket;
-  agent.job_id = member_text(answer, "id");
-  agent.rendezvous = member_text(answer, "rendezvous");
-  agent.version = member_text(answer, "version");
+  agent.job_id = text_of(answer, "id");
+  agent.rendezvous = text_of(answer, "rendezvous");
+  agent.version = text_of(answer, "version");
   const json::value* const pid = answer.if_contains("pid");
   agent.pid = pid != nullptr && pid->is_int64() ? static_cast<pid_t>(pid->get_int64()) : -1;
   if (!is_owners(folder, peer, agent.pid)) {

@@ -55,12 +55,12 @@ std::optional<Frame> read_frame(const json::value& value) {
 
 Place read_place(const json::object& object) {
   Place place;
-  place.end = text_at(object, "end");
-  place.wait = text_at(object, "wait");
-  place.no_stack = text_at(object, "no_stack");
-  const std::string state = text_at(object, "state");
+  place.end = line_of(object, "end");
+  place.wait = line_of(object, "wait");
+  place.no_stack = line_of(object, "no_stack");
+  const std::string state = line_of(object, "state");
   place.state = state.size() == 1 ? state.front() : '?';
-  const json::array* const stack = array_at(object, "stack");
+  const json::array* const stack = array_of(object, "stack");
   for (std::size_t i = 0; stack != nullptr && i < std::min(stack->size(), kMostFrames); ++i) {
     if (auto frame = read_frame(stack->at(i))) {
       place.stack.push_back(std::move(*frame));
@@ -88,7 +88,7 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
 /// Reads `{"place": {...}, "ranks": [[rank, pid, ...], ...]}`.
 void read_group(const json::value& value, const std::string& host, std::vector<RankEvidence>& ranks) {
   const json::object* const found = value.if_object();
-  const json::array* const entries = found == nullptr ? nullptr : array_at(*found, "ranks");
+  const json::array* const entries = found == nullptr ? nullptr : array_of(*found, "ranks");
   const json::value* const place = found == nullptr ? nullptr : found->if_contains("place");
   if (entries == nullptr || place == nullptr || !place->is_object()) {
     return;
@@ -106,18 +106,13 @@ void read_group(const json::value& value, const std::string& host, std::vector<R
 /// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "fabric_bytes": N, "progress": [...]}`.
 /// False: it is none.
 bool read_line(const std::string& line, Evidence& evidence) {
-  boost::system::error_code error;
-  const json::value document = json::parse(line, error);
-  const json::object* const node = error ? nullptr : document.if_object();
-  const json::array* const groups = node == nullptr ? nullptr : array_at(*node, "groups");
+  const auto node = parse_object(line);
+  const json::array* const groups = node ? array_of(*node, "groups") : nullptr;
   if (groups == nullptr) {
     return false;
   }
-  const json::value* const quiet = node->if_contains("quiet");
-  if (quiet != nullptr && quiet->is_number()) {
-    evidence.quiet = std::min(evidence.quiet, quiet->to_number<double>(error));
-  }
-  if (std::string store = text_at(*node, "store"); !store.empty()) {
+  evidence.quiet = std::min(evidence.quiet, number_of(node->if_contains("quiet"), evidence.quiet));
+  if (std::string store = line_of(*node, "store"); !store.empty()) {
     evidence.store = std::move(store);
   }
   if (const json::value* const fabric = node->if_contains("fabric_bytes")) {
@@ -125,9 +120,9 @@ bool read_line(const std::string& line, Evidence& evidence) {
   }
   evidence.has_idle_recorders = evidence.has_idle_recorders || node->contains("has_idle_recorders");
   for (const json::value& group : *groups) {
-    read_group(group, text_at(*node, "host"), evidence.ranks);
+    read_group(group, line_of(*node, "host"), evidence.ranks);
   }
-  if (const json::array* const progress = array_at(*node, "progress")) {
+  if (const json::array* const progress = array_of(*node, "progress")) {
     std::ranges::move(read_progress(*progress), std::back_inserter(evidence.progress));
   }
   return true;
@@ -334,7 +329,7 @@ namespace {
 
 std::string group_text(const json::object& found) {
   std::vector<int> ranks;
-  if (const json::array* const listed = array_at(found, "ranks"); listed != nullptr) {
+  if (const json::array* const listed = array_of(found, "ranks"); listed != nullptr) {
     std::ranges::transform(*listed, std::back_inserter(ranks),
                            [](const json::value& rank) { return number_of(&rank, -1); });
   }
@@ -350,11 +345,11 @@ std::string group_text(const json::object& found) {
 
 std::string stacks_text(const json::object& answer) {
   std::string text;
-  const json::array* const groups = array_at(answer, "stacks");
+  const json::array* const groups = array_of(answer, "stacks");
   for (std::size_t i = 0; groups != nullptr && i < groups->size(); ++i) {
     text += groups->at(i).is_object() ? group_text(groups->at(i).get_object()) : "";
   }
-  const json::array* const verdict = array_at(answer, "verdict");
+  const json::array* const verdict = array_of(answer, "verdict");
   for (std::size_t i = 0; verdict != nullptr && i < verdict->size(); ++i) {
     const json::value& line = verdict->at(i);
     text += (i == 0 ? "\n" : "") +

@@ -14,18 +14,12 @@ namespace muster::hang {
 
 constexpr std::size_t kMostTextBytes = 400;
 
-/// Empty: no text.
-[[nodiscard]] inline std::string text_of(const json::value* value) {
-  return value != nullptr && value->is_string() ? one_line(std::string_view(value->get_string()), kMostTextBytes) : "";
+/// One line; empty: no text.
+[[nodiscard]] inline std::string line_of(const json::value* value) {
+  return one_line(text_of(value), kMostTextBytes);
 }
-
-[[nodiscard]] inline std::string text_at(const json::object& object, std::string_view name) {
-  return text_of(object.if_contains(name));
-}
-
-[[nodiscard]] inline const json::array* array_at(const json::object& object, std::string_view name) {
-  const json::value* const value = object.if_contains(name);
-  return value == nullptr ? nullptr : value->if_array();
+[[nodiscard]] inline std::string line_of(const json::object& object, std::string_view name) {
+  return line_of(object.if_contains(name));
 }
 
 /// `otherwise`: it is no number of this type.
@@ -34,16 +28,6 @@ template <typename Number>
   boost::system::error_code error;
   const Number number = value != nullptr && value->is_number() ? value->to_number<Number>(error) : otherwise;
   return error ? otherwise : number;
-}
-
-/// Calls `visit` with each object of an array.
-template <typename Visit>
-void for_each_object(const json::array* array, const Visit& visit) {
-  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
-    if (const json::object* const member = array->at(i).if_object()) {
-      visit(*member);
-    }
-  }
 }
 
 }  // namespace muster::hang

@@ -31,7 +31,7 @@ json::object object_at(const json::object& object, std::string_view name) {
 
 RasProcess process_of(const json::object& rank) {
   const std::int64_t pid = number_of<std::int64_t>(rank.if_contains("pid"), -1);
-  return pid > 0 && pid <= 0x7fff'ffff ? RasProcess{text_at(rank, "host"), static_cast<pid_t>(pid)} : RasProcess();
+  return pid > 0 && pid <= 0x7fff'ffff ? RasProcess{line_of(rank, "host"), static_cast<pid_t>(pid)} : RasProcess();
 }
 
 std::int64_t count_launched(const json::object& counts) {
@@ -49,12 +49,12 @@ std::int64_t count_launched(const json::object& counts) {
 
 RasCommunicator read_communicator(const json::object& object) {
   RasCommunicator read{
-      text_at(object, "hash") + ":" + text_at(object, "secondary_hash"), rank_at(object, "size"), {}, {}};
-  for_each_object(array_at(object, "ranks"), [&](const json::object& rank) {
+      line_of(object, "hash") + ":" + line_of(object, "secondary_hash"), rank_at(object, "size"), {}, {}};
+  for_each_object(array_of(object, "ranks"), [&](const json::object& rank) {
     read.ranks.push_back(
         {rank_at(rank, "rank"), process_of(rank), count_launched(object_at(rank, "collective_counts"))});
   });
-  for_each_object(array_at(object, "missing_ranks"), [&](const json::object& rank) {
+  for_each_object(array_of(object, "missing_ranks"), [&](const json::object& rank) {
     read.missing.push_back({.rank = rank_at(rank, "rank"), .process = process_of(rank)});
   });
   std::erase_if(read.ranks, [&](const RasRank& rank) { return rank.rank < 0 || rank.rank >= read.size; });
@@ -82,7 +82,7 @@ std::vector<RasCommunicator> read_json(std::string_view text) {
   const json::value document = json::parse(with_commas(text), error);
   std::vector<RasCommunicator> read;
   if (!error && document.is_object()) {
-    for_each_object(array_at(document.get_object(), "communicators"),
+    for_each_object(array_of(document.get_object(), "communicators"),
                     [&](const json::object& object) { read.push_back(read_communicator(object)); });
   }
   return read;

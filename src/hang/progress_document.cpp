@@ -48,7 +48,7 @@ std::int64_t known_count(const json::value& value) {
 /// Adds the ranks of one group.
 void read_group(const json::object& object, std::size_t& numbers_left, std::map<int, RankProgress>& progress) {
   const auto members = ranks_of(object.if_contains("ranks"));
-  const json::array* const entries = array_at(object, "at");
+  const json::array* const entries = array_of(object, "at");
   for (std::size_t i = 0; members && entries != nullptr && i < entries->size(); ++i) {
     const json::array* const fields = entries->at(i).if_array();
     const auto ranks = fields != nullptr && fields->size() == kFieldsOfEntry ? ranks_of(&fields->at(3)) : std::nullopt;
@@ -59,9 +59,9 @@ void read_group(const json::object& object, std::size_t& numbers_left, std::map<
     numbers_left -= numbers;
     for (const int rank : *ranks) {
       progress[rank].rank = rank;
-      progress[rank].groups.push_back({text_at(object, "group"), text_at(object, "description"), *members,
+      progress[rank].groups.push_back({line_of(object, "group"), line_of(object, "description"), *members,
                                        known_count(fields->at(0)), known_count(fields->at(1)),
-                                       text_of(&fields->at(2))});
+                                       line_of(&fields->at(2))});
     }
   }
 }

@@ -13,11 +13,11 @@ namespace {
 
 Stack frames_of(const json::object& thread) {
   Stack stack;
-  const json::array* const frames = array_at(thread, "frames");
+  const json::array* const frames = array_of(thread, "frames");
   for (std::size_t i = 0; frames != nullptr && i < frames->size() && i < kMostFrames; ++i) {
     const json::object* const frame = frames->at(i).if_object();
     if (frame != nullptr && frame->contains("name")) {
-      stack.push_back({text_at(*frame, "filename"), text_at(*frame, "name"),
+      stack.push_back({line_of(*frame, "filename"), line_of(*frame, "name"),
                        std::max(number_of(frame->if_contains("line"), 0), 0)});
     }
   }
@@ -32,7 +32,7 @@ const json::object* find_main(const json::array& threads, std::uint64_t thread) 
     if (one != nullptr && number_of<std::uint64_t>(one->if_contains("os_thread_id"), 0) == thread) {
       return one;
     }
-    named = one != nullptr && text_at(*one, "thread_name") == "MainThread" ? one : named;
+    named = one != nullptr && line_of(*one, "thread_name") == "MainThread" ? one : named;
   }
   return named;
 }

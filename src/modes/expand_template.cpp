@@ -18,8 +18,7 @@ const json::value* member_of(const json::value& value, std::string_view name) {
 
 /// The text of a member; empty where it is missing.
 std::string text_of(const json::value& value, std::string_view name) {
-  const json::value* const member = member_of(value, name);
-  return member != nullptr && member->is_string() ? std::string(member->get_string()) : "";
+  return std::string(muster::text_of(member_of(value, name)));
 }
 
 /// Finds an item by its name among the first `count`.

@@ -410,15 +410,6 @@ std::optional<int> number_of(const json::value* value) {
   return *number < 0 || *number > kMost ? std::nullopt : std::optional(static_cast<int>(*number));
 }
 
-std::string_view text_of(const json::value* value) {
-  const json::string* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string_view{} : std::string_view{text->data(), text->size()};
-}
-
-std::string_view text_of(const json::object& object, std::string_view key) {
-  return text_of(object.if_contains(key));
-}
-
 std::string plain_text(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
   const bool is_number = value != nullptr && (value->is_int64() || value->is_uint64());

@@ -75,35 +75,11 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 /// 8 or "8"; empty: neither, negative, or beyond an int.
 [[nodiscard]] std::optional<int> number_of(const json::value* value);
 
-/// The text, as a view of it; empty: the value or member is missing or no text.
-[[nodiscard]] std::string_view text_of(const json::value* value);
-[[nodiscard]] std::string_view text_of(const json::object& object, std::string_view key);
-
 /// The member as text, also where it is a number; empty: missing, or neither.
 [[nodiscard]] std::string plain_text(const json::object& object, std::string_view key);
 
 /// The value as written, shortened, for a `Breach`. Empty: missing.
 [[nodiscard]] std::string written(const json::value* value);
-
-/// The member if it has that type; null: missing, or of another type.
-template <typename Object>
-[[nodiscard]] auto* array_of(Object& object, std::string_view key) {
-  auto* value = object.if_contains(key);
-  return value == nullptr ? nullptr : value->if_array();
-}
-
-/// Calls `function` with each object of a list; null is an empty list.
-template <typename Array, typename Function>
-void for_each_object(Array* list, const Function& function) {
-  if (list == nullptr) {
-    return;
-  }
-  for (auto& item : *list) {
-    if (auto* object = item.if_object()) {
-      function(*object);
-    }
-  }
-}
 
 /// Members of a device that HCCL wants as text in forms 1.x.
 inline constexpr std::array<std::string_view, 8> kDeviceTexts = {
