@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <utility>
 
 namespace muster {
@@ -36,73 +37,18 @@ Error unexpected(const HttpAnswer& answer) {
                     std::to_string(answer.status));
 }
 
-/// Two or four digits; empty for anything else.
-std::optional<int> read_digits(std::string_view text) {
-  if (text.size() != 2 && text.size() != 4) {
-    return std::nullopt;
-  }
-  int number = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') {
-      return std::nullopt;
-    }
-    number = number * 10 + (c - '0');
-  }
-  return number;
-}
+constexpr const char* kIsoTime = "%Y-%m-%dT%H:%M:%SZ";          // "2017-09-18T08:22:00Z"
+constexpr const char* kHttpTime = "%a, %d %b %Y %H:%M:%S GMT";  // "Mon, 18 Sep 2017 08:22:00 GMT"
 
-/// "08:22:00"
-std::optional<std::chrono::seconds> read_time_of_day(std::string_view text) {
-  const auto pieces = split(text, ':');
-  if (pieces.size() != 3) {
-    return std::nullopt;
-  }
-  const auto hours = read_digits(pieces[0]);
-  const auto minutes = read_digits(pieces[1]);
-  const auto seconds = read_digits(pieces[2]);
-  if (!hours || !minutes || !seconds || *hours > 23 || *minutes > 59 || *seconds > 60) {
-    return std::nullopt;
-  }
-  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) + std::chrono::seconds(*seconds);
-}
-
-std::optional<std::chrono::sys_seconds> join_time(std::optional<int> year, std::optional<int> month,
-                                                  std::optional<int> day, std::optional<std::chrono::seconds> time) {
-  if (!year || !month || !day || !time) {
-    return std::nullopt;
-  }
-  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok()) {
-    return std::nullopt;
-  }
-  return std::chrono::sys_days(date) + *time;
-}
-
-/// "2017-09-18T08:22:00Z"
-std::optional<std::chrono::sys_seconds> read_iso_time(std::string_view text) {
-  constexpr std::size_t kLength = 20;
-  if (text.size() != kLength || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[19] != 'Z') {
-    return std::nullopt;
-  }
-  return join_time(read_digits(text.substr(0, 4)), read_digits(text.substr(5, 2)), read_digits(text.substr(8, 2)),
-                   read_time_of_day(text.substr(11, 8)));
-}
-
-/// "Mon, 19 Sep 2016 18:29:47 GMT"
-std::optional<std::chrono::sys_seconds> read_http_time(std::string_view text) {
-  constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const auto pieces = split(text, ' ');
-  if (pieces.size() != 6 || pieces[5] != "GMT") {
-    return std::nullopt;
-  }
-  const auto* const month = std::find(kMonths.begin(), kMonths.end(), pieces[2]);
-  if (month == kMonths.end()) {
-    return std::nullopt;
-  }
-  return join_time(read_digits(pieces[3]), static_cast<int>(month - kMonths.begin()) + 1, read_digits(pieces[1]),
-                   read_time_of_day(pieces[4]));
+/// The program sets no locale, so that the names are English.
+std::optional<std::chrono::sys_seconds> read_time(std::string_view text, const char* format) {
+  std::tm parts{};
+  const bool is_read = ::strptime(std::string(text).c_str(), format, &parts) != nullptr;
+  const std::time_t time = ::timegm(&parts);  // changes the 30th of February to a day of March
+  std::array<char, 64> again{};
+  const std::size_t size = std::strftime(again.data(), again.size(), format, &parts);
+  const bool is_same = is_read && text == std::string_view(again.data(), size);
+  return is_same ? std::optional(std::chrono::sys_seconds(std::chrono::seconds(time))) : std::nullopt;
 }
 
 /// Clamped in seconds: year 9999 overflows nanoseconds.
@@ -134,7 +80,7 @@ Result<std::optional<milliseconds>> read_aws(const HttpAnswer& answer, Clock::ti
   if (answer.status != kOk || !object || text_of(*object, "action").empty()) {
     return unexpected(answer);
   }
-  const auto time = read_iso_time(text_of(*object, "time"));
+  const auto time = read_time(text_of(*object, "time"), kIsoTime);
   if (!time) {
     return unexpected(answer);
   }
@@ -173,8 +119,8 @@ std::optional<milliseconds> read_azure_event(const json::value& value, std::stri
     return std::nullopt;
   }
   const std::string_view text = text_of(*event, "NotBefore");
-  const auto http_time = read_http_time(text);
-  const auto time = http_time ? http_time : read_iso_time(text);
+  const auto http_time = read_time(text, kHttpTime);
+  const auto time = http_time ? http_time : read_time(text, kIsoTime);
   return time ? left_until(*time, now) : kUsualLead;
 }
 
