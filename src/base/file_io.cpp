@@ -53,23 +53,26 @@ UniqueFd open_null(NullFor use) {
   return std::move(use == NullFor::Reading ? pipe->read : pipe->write);
 }
 
+ReadResult read_up_to(int fd, std::size_t most) {
+  ReadResult result{std::string(most, '\0')};
+  std::size_t size = 0;
+  ssize_t count = 1;
+  while (size < most && count != 0 && result.error_number == 0) {
+    count = ::read(fd, result.bytes.data() + size, most - size);
+    size += count > 0 ? static_cast<std::size_t>(count) : 0;
+    result.error_number = count < 0 && errno != EINTR ? errno : 0;
+  }
+  result.bytes.resize(size);
+  return result;
+}
+
 std::string read_untrusted_file(const std::string& path, std::size_t limit) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return {};
   }
-  std::string content(limit, '\0');
-  std::size_t size = 0;
-  while (size < limit) {
-    const ssize_t taken = ::read(file.get(), content.data() + size, limit - size);
-    if (taken <= 0) {
-      break;
-    }
-    size += static_cast<std::size_t>(taken);
-  }
-  content.resize(size);
-  return content;
+  return read_up_to(file.get(), limit).bytes;
 }
 
 namespace {

@@ -74,6 +74,15 @@ enum class NullFor {
 /// end of file and writes fail. Empty if the kernel refuses both.
 [[nodiscard]] UniqueFd open_null(NullFor use);
 
+/// Result of `read_up_to`.
+struct ReadResult {
+  std::string bytes;
+  int error_number = 0;  ///< errno of the failed read
+};
+
+/// Reads to the end, to an error, or until there are `most` bytes.
+[[nodiscard]] ReadResult read_up_to(int fd, std::size_t most);
+
 /// The content of a regular file, at most `limit` bytes; empty when it cannot be read. The file may be a worker's: a
 /// pipe, a link or huge. Blocks as long as the file system hangs.
 [[nodiscard]] std::string read_untrusted_file(const std::string& path, std::size_t limit);

@@ -175,26 +175,11 @@ int check_file(int file, std::size_t& size) {
 FileContent read_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::size_t size = 0;
-  FileContent found;
-  found.error_number = file ? check_file(file.get(), size) : errno;
-  if (found.error_number != 0) {
-    return found;
+  if (const int refusal = file ? check_file(file.get(), size) : errno; refusal != 0) {
+    return FileContent{"", refusal};
   }
-  found.content.resize(size);
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t taken = ::read(file.get(), found.content.data() + done, size - done);
-    if (taken < 0 && errno != EINTR) {
-      found.error_number = errno;
-      break;
-    }
-    if (taken == 0) {
-      break;
-    }
-    done += taken > 0 ? static_cast<std::size_t>(taken) : 0;
-  }
-  found.content.resize(done);
-  return found;
+  auto [content, error_number] = read_up_to(file.get(), size);
+  return FileContent{std::move(content), error_number};
 }
 
 /// Reads the counter that a controller keeps in the file `version` beside a rank table. `table` is the table's path

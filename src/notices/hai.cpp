@@ -60,27 +60,12 @@ UniqueFd connect_to(const addrinfo* address) {
   return UniqueFd();
 }
 
-/// Returns fewer bytes if the answer ends early or does not come.
-std::string receive(int fd, std::size_t count) {
-  std::string bytes(count, '\0');
-  std::size_t at = 0;
-  while (at < count) {
-    const ssize_t got = ::recv(fd, bytes.data() + at, count - at, 0);
-    if (got <= 0) {
-      break;
-    }
-    at += static_cast<std::size_t>(got);
-  }
-  bytes.resize(at);
-  return bytes;
-}
-
 std::string exchange(int fd, const std::string& request) {
   // A request is shorter than any socket's send buffer.
   if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
     return "it does not take the request: " + reason();
   }
-  const std::string length = receive(fd, kLengthBytes);
+  const std::string length = read_up_to(fd, kLengthBytes).bytes;
   if (length.size() < kLengthBytes) {
     return "it does not answer";
   }

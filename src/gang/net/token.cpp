@@ -11,12 +11,12 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace muster::gang {
 namespace {
@@ -64,24 +64,6 @@ std::string objection(const struct stat& file) {
     return "it has " + std::to_string(file.st_size) + " bytes, expected at most " + std::to_string(kMostTokenBytes);
   }
   return {};
-}
-
-/// Reads at most kMostTokenBytes. Returns -1 and sets errno on failure.
-ssize_t read_all(int fd, std::string& content) {
-  std::size_t size = 0;
-  content.resize(kMostTokenBytes);
-  while (size < content.size()) {
-    const ssize_t count = ::read(fd, content.data() + size, content.size() - size);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0) {
-      content.resize(size);
-      return count;
-    }
-    size += static_cast<std::size_t>(count);
-  }
-  return 0;
 }
 
 }  // namespace
@@ -143,10 +125,11 @@ Result<TokenFile> read_token_file(const std::string& path) {
   if (const std::string why = objection(status); !why.empty()) {
     return bad(why);
   }
-  TokenFile file;
-  if (read_all(fd.get(), file.token) != 0) {
-    return bad(std::generic_category().message(errno));
+  auto [token, error_number] = read_up_to(fd.get(), kMostTokenBytes);
+  if (error_number != 0) {
+    return bad(std::generic_category().message(error_number));
   }
+  TokenFile file{std::move(token), {}};
   if ((status.st_mode & (S_IRGRP | S_IROTH)) != 0) {
     file.warning = "the token file '" + path + "' may be read by others than its owner";
   }
