@@ -131,21 +131,11 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
       read();
       return;
     }
-    timer_.expires_after(kPause);
-    timer_.async_wait([self = shared_from_this()](const ErrorCode& cancelled) {
-      if (!cancelled && self->server_ != nullptr) {
-        self->take_line();
-      }
-    });
+    timer_.start(kPause, [this] { take_line(); });
   }
 
   void limit(std::chrono::milliseconds time) {
-    timer_.expires_after(time);
-    timer_.async_wait([self = shared_from_this()](const ErrorCode& cancelled) {
-      if (!cancelled) {
-        self->leave();
-      }
-    });
+    timer_.start(time, [this] { leave(); });
   }
 
   void leave() {
@@ -156,7 +146,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
 
   ControlServer* server_;  ///< empty: closed
   Protocol::socket socket_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   pid_t pid_;
   std::array<char, 1024> chunk_{};
   std::string received_;
@@ -228,7 +218,8 @@ void ControlServer::accept() {
     }
     is_accepting_ = false;
     if (error) {
-      accept_later();
+      // Not at once: no file descriptor is left, and the kernel would fail again.
+      retry_.start(kClientTimeout, [this] { accept(); });
       return;
     }
     // Asio does not set close-on-exec on accepted sockets: workers must not inherit them.
@@ -240,16 +231,6 @@ void ControlServer::accept() {
       client->read();
     }
     accept();
-  });
-}
-
-/// Retries later, since no file descriptor is left: at once the kernel would fail again.
-void ControlServer::accept_later() {
-  retry_.expires_after(kClientTimeout);
-  retry_.async_wait([this](const ErrorCode& cancelled) {
-    if (!cancelled) {
-      accept();
-    }
   });
 }
 

@@ -4,10 +4,10 @@
 
 #include "base/result.hpp"
 #include "control/control.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <sys/types.h>
 
@@ -43,13 +43,12 @@ class ControlServer {
   using Protocol = boost::asio::local::stream_protocol;
 
   void accept();
-  void accept_later();
   void make_room();
   void remove(const std::shared_ptr<Client>& client);
 
   boost::asio::io_context& io_;
   Protocol::acceptor acceptor_;
-  boost::asio::steady_timer retry_;
+  Timer retry_;
   std::vector<std::shared_ptr<Client>> clients_;  ///< oldest first
   std::string path_;                              ///< empty: no socket
   bool is_accepting_ = false;

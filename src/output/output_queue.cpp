@@ -281,29 +281,18 @@ void OutputQueue::on_ready() {
 }
 
 void OutputQueue::watch_for_stall() {
-  if (!timer_runs_ && state_ == State::Flowing) {
+  if (!stall_timer_.is_pending() && state_ == State::Flowing) {
     last_progress_ = Clock::now();
-    arm_stall_timer(last_progress_ + stall_);
+    stall_timer_.start(stall_, [this] { on_stall_timer(); });
   }
-}
-
-void OutputQueue::arm_stall_timer(Clock::time_point deadline) {
-  timer_runs_ = true;
-  stall_timer_.expires_at(deadline);
-  stall_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      on_stall_timer();
-    }
-  });
 }
 
 void OutputQueue::on_stall_timer() {
-  timer_runs_ = false;
   if (state_ != State::Flowing || queued() == 0) {
     return;
   }
-  if (const auto deadline = last_progress_ + stall_; Clock::now() < deadline) {
-    arm_stall_timer(deadline);  // bytes were taken in the meantime
+  if (const auto left = last_progress_ + stall_ - Clock::now(); left > Clock::duration::zero()) {
+    stall_timer_.start(left, [this] { on_stall_timer(); });  // bytes were taken in the meantime
     return;
   }
   state_ = State::Stalled;

@@ -5,9 +5,9 @@
 #include "output/byte_sink.hpp"
 #include "output/drawn_rows.hpp"
 #include "output/terminal_sanitizer.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -134,7 +134,6 @@ class OutputQueue : private SinkOwner {
   void note_progress(std::size_t bytes);
   void wait_for_device();
   void watch_for_stall();
-  void arm_stall_timer(Clock::time_point deadline);
   void on_stall_timer();
   void on_ready() override;
   void recover();
@@ -148,7 +147,7 @@ class OutputQueue : private SinkOwner {
   Clock::duration stall_;
   std::unique_ptr<ByteSink> byte_sink_;
   State state_ = State::Flowing;
-  boost::asio::steady_timer stall_timer_;
+  Timer stall_timer_;
   QueueOwner* owner_;              ///< null: none, or the queue is given up
   bool is_drain_awaited_ = false;  ///< `on_queue_drained` is to be called
   std::string queue_;
@@ -162,7 +161,6 @@ class OutputQueue : private SinkOwner {
   bool is_abandoned_ = false;      ///< after `discard`: nothing is queued any more
   bool was_stalled_ = false;       ///< when it was abandoned
   bool waits_ = false;             ///< for the device to take bytes
-  bool timer_runs_ = false;
   bool was_congested_ = false;
   Clock::time_point last_progress_{};
   std::uint64_t accepted_ = 0;
