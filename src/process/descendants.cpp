@@ -4,6 +4,7 @@
 #include "base/display_text.hpp"
 #include "base/file_io.hpp"
 #include "base/text.hpp"
+#include "environment/cgroups.hpp"
 #include "process/inherited.hpp"
 
 #include <dirent.h>
@@ -33,31 +34,6 @@ bool write_text(const std::string& path, const std::string& text) {
   return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-std::string mount_point() {
-  std::ifstream mounts("/proc/self/mounts");
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream fields(line);
-    std::string device;
-    std::string folder;
-    std::string type;
-    fields >> device >> folder >> type;
-    if (type == "cgroup2") {
-      return folder;
-    }
-  }
-  return {};
-}
-
-std::string local_group() {
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (line.starts_with("0::")) {
-      return line.substr(3);
-    }
-  }
-  return {};
-}
-
 /// A control group made by us.
 struct CreatedGroup {
   std::string folder;    ///< empty: none
@@ -66,12 +42,11 @@ struct CreatedGroup {
 
 /// Makes a group below our own.
 CreatedGroup make_group() {
-  const std::string mount = mount_point();
-  const std::string group = local_group();
-  const std::string folder = mount + (group == "/" ? "" : group) + "/muster-" + std::to_string(::getpid());
-  if (mount.empty() || group.empty()) {
+  const std::vector<ControlGroup> own = own_cgroups("");  // only version 2 has a group without controllers
+  if (own.empty()) {
     return {"", ENOENT};
   }
+  const std::string folder = own.front().folders.front() + "/muster-" + std::to_string(::getpid());
   return ::mkdir(folder.c_str(), 0755) == 0 ? CreatedGroup{folder, 0} : CreatedGroup{"", errno};
 }
 
