@@ -20,18 +20,6 @@
 namespace muster {
 namespace {
 
-/// Errors are red, warnings yellow.
-std::string_view colour_of(spdlog::level::level_enum level) {
-  switch (level) {
-    case spdlog::level::err:
-      return "\x1b[31m";
-    case spdlog::level::warn:
-      return "\x1b[33m";
-    default:
-      return {};
-  }
-}
-
 bool is_ready(int milliseconds) {
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
   return ::poll(&ready, 1, milliseconds) == 1;
@@ -62,7 +50,10 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    const std::string_view colour = with_colour ? colour_of(message.level) : std::string_view{};
+    const std::string_view colour = !with_colour                           ? ""
+                                    : message.level == spdlog::level::err  ? "\x1b[31m"  // red
+                                    : message.level == spdlog::level::warn ? "\x1b[33m"  // yellow
+                                                                           : "";
     std::string line(colour);
     line += start;
     for (const char c : escape_controls({message.payload.data(), message.payload.size()})) {
@@ -93,19 +84,10 @@ Logger& logger() {
   return instance;
 }
 
-spdlog::level::level_enum to_spdlog(Level level) {
-  switch (level) {
-    case Level::Debug:
-      return spdlog::level::debug;
-    case Level::Info:
-      return spdlog::level::info;
-    case Level::Warning:
-      return spdlog::level::warn;
-    case Level::Error:
-      return spdlog::level::err;
-  }
-  return spdlog::level::info;
+constexpr auto to_spdlog(Level level) {
+  return static_cast<spdlog::level::level_enum>(level);
 }
+static_assert(to_spdlog(Level::Debug) == spdlog::level::debug && to_spdlog(Level::Error) == spdlog::level::err);
 
 }  // namespace
 

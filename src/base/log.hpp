@@ -10,8 +10,9 @@
 
 namespace muster {
 
+/// Has the numbers of spdlog's levels.
 enum class Level {
-  Debug,
+  Debug = 1,
   Info,
   Warning,
   Error
