@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace muster {
@@ -114,6 +115,14 @@ Result<> write_whole_file(const std::string& path, std::string_view text, mode_t
     return system_error("cannot write '" + path + "'", errno);
   }
   return {};
+}
+
+Result<void*> map_shared(std::size_t bytes, std::string_view attempt) {
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
+    return system_error(attempt, errno);
+  }
+  return memory;
 }
 
 }  // namespace muster

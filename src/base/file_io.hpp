@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
@@ -116,16 +115,16 @@ struct Unmap {
 template <typename Item>
 using SharedArray = std::unique_ptr<Item[], Unmap>;
 
+/// Maps zeroed memory; `attempt` begins the error message.
+[[nodiscard]] Result<void*> map_shared(std::size_t bytes,
+                                       std::string_view attempt = "cannot share memory with a process");
+
 /// Maps `count` zeroed elements; `count` is not 0.
 template <typename Item>
 [[nodiscard]] Result<SharedArray<Item>> share_array(std::size_t count) {
   static_assert(std::is_trivial_v<Item>);
   const std::size_t bytes = count * sizeof(Item);
-  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
-    return system_error("cannot share memory with a process", errno);
-  }
-  return SharedArray<Item>(static_cast<Item*>(memory), Unmap{bytes});
+  return SharedArray<Item>(static_cast<Item*>(TRY(map_shared(bytes))), Unmap{bytes});
 }
 
 }  // namespace muster

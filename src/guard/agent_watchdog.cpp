@@ -1,21 +1,16 @@
 // Shares memory between guard and agent (mmap(2), MAP_SHARED and MAP_ANONYMOUS), and judges the agent's heartbeats.
 #include "guard/agent_watchdog.hpp"
 
-#include <sys/mman.h>
+#include "base/file_io.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <new>
 #include <utility>
 
 namespace muster {
 
 Result<GuardSharedMemory*> GuardSharedMemory::make() {
-  void* const memory =
-      ::mmap(nullptr, sizeof(GuardSharedMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    return system_error("cannot map memory for guard and agent", errno);
-  }
+  void* const memory = TRY(map_shared(sizeof(GuardSharedMemory), "cannot map memory for guard and agent"));
   return new (memory) GuardSharedMemory;  // without (), which would write all of its bytes
 }
 

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,20 +29,8 @@ namespace muster {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would exist in one process only
 
 Result<SharedRingBuffer> SharedRingBuffer::make() {
-  void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
-    return system_error("cannot share memory with a process", errno);
-  }
+  void* const memory = TRY(map_shared(sizeof(Shared)));
   return SharedRingBuffer(new (memory) Shared);  // its bytes stay untouched: no page is used before it is needed
-}
-
-SharedRingBuffer::SharedRingBuffer(SharedRingBuffer&& other) noexcept
-    : shared_(std::exchange(other.shared_, nullptr)) {}
-
-SharedRingBuffer::~SharedRingBuffer() {
-  if (shared_ != nullptr) {
-    (void)::munmap(shared_, sizeof(Shared));
-  }
 }
 
 std::size_t SharedRingBuffer::put(std::string_view bytes) {

@@ -30,11 +30,6 @@ class SharedRingBuffer {
   static constexpr std::size_t kBytes = std::size_t{1} << 20U;
 
   [[nodiscard]] static Result<SharedRingBuffer> make();
-  SharedRingBuffer(SharedRingBuffer&& other) noexcept;
-  SharedRingBuffer& operator=(SharedRingBuffer&& other) = delete;
-  SharedRingBuffer(const SharedRingBuffer&) = delete;
-  SharedRingBuffer& operator=(const SharedRingBuffer&) = delete;
-  ~SharedRingBuffer();
 
   /// Puts in as many bytes as there is room for, and returns their number.
   [[nodiscard]] std::size_t put(std::string_view bytes);
@@ -67,9 +62,9 @@ class SharedRingBuffer {
     char bytes[kBytes];
   };
 
-  explicit SharedRingBuffer(Shared* shared) : shared_(shared) {}
+  explicit SharedRingBuffer(Shared* shared) : shared_(shared, Unmap{sizeof(Shared)}) {}
 
-  Shared* shared_;
+  std::unique_ptr<Shared, Unmap> shared_;
 };
 
 /// A message from the writer process to the agent, in one write(2).
