@@ -26,7 +26,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <thread>
 
 namespace muster::gang {
@@ -51,34 +50,17 @@ std::string source_prefix_of(const address& peer) {
 
 namespace {
 
-using boost::asio::ip::address;
-
-std::optional<address> address_of(const sockaddr* from) {
-  if (from != nullptr && from->sa_family == AF_INET) {
-    sockaddr_in four{};
-    std::memcpy(&four, from, sizeof four);
-    return boost::asio::ip::address_v4(ntohl(four.sin_addr.s_addr));
-  }
-  if (from != nullptr && from->sa_family == AF_INET6) {
-    sockaddr_in6 six{};
-    std::memcpy(&six, from, sizeof six);
-    boost::asio::ip::address_v6::bytes_type bytes{};
-    std::memcpy(bytes.data(), &six.sin6_addr, bytes.size());
-    return boost::asio::ip::address_v6(bytes, six.sin6_scope_id);
-  }
-  return std::nullopt;
+/// Of IPv4 or IPv6.
+address address_of(const sockaddr& from) {
+  boost::asio::ip::tcp::endpoint endpoint;
+  std::memcpy(endpoint.data(), &from, from.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  return endpoint.address();
 }
 
 /// Normalizes an address: IPv4-mapped becomes IPv4, IPv6 loses its scope id.
 address plain(const address& given) {
-  if (!given.is_v6()) {
-    return given;
-  }
-  const boost::asio::ip::address_v6 six = given.to_v6();
-  if (six.is_v4_mapped()) {
-    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, six);
-  }
-  return boost::asio::ip::address_v6(six.to_bytes());
+  const address bare = unmapped(given);
+  return bare.is_v6() ? address(boost::asio::ip::address_v6(bare.to_v6().to_bytes())) : bare;
 }
 
 }  // namespace
@@ -90,9 +72,9 @@ std::vector<address> local_addresses() {
     return addresses;
   }
   for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-    const auto found = address_of(at->ifa_addr);
-    if (found && (at->ifa_flags & IFF_UP) != 0) {
-      addresses.push_back(*found);
+    const int family = at->ifa_addr != nullptr ? at->ifa_addr->sa_family : AF_UNSPEC;
+    if ((family == AF_INET || family == AF_INET6) && (at->ifa_flags & IFF_UP) != 0) {
+      addresses.push_back(address_of(*at->ifa_addr));
     }
   }
   ::freeifaddrs(first);
@@ -122,15 +104,9 @@ struct Question {
   Resolver::Addresses addresses;
 };
 
-boost::asio::ip::address address_of(const addrinfo& found) {
-  boost::asio::ip::tcp::endpoint endpoint;
-  std::memcpy(endpoint.data(), found.ai_addr, std::min<std::size_t>(found.ai_addrlen, endpoint.capacity()));
-  return endpoint.address();
-}
-
 void collect(const addrinfo* first, Resolver::Addresses& addresses) {
   for (const addrinfo* at = first; at != nullptr; at = at->ai_next) {
-    const boost::asio::ip::address address = address_of(*at);
+    const boost::asio::ip::address address = address_of(*at->ai_addr);
     if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
       addresses.push_back(address);
     }
