@@ -118,7 +118,9 @@ std::optional<Process> parse_stat(const std::string& stat) {
   process.name = visible_line(stat.substr(open + 1, close - open - 1));
   std::istringstream fields(stat.substr(close + 1));
   fields >> process.state >> process.parent;
-  skip(fields, 9);  // fields 5 to 13
+  skip(fields, 4);  // fields 5 to 8
+  fields >> process.flags;
+  skip(fields, 4);  // fields 10 to 13
   unsigned long in_kernel = 0;
   fields >> process.cpu_ticks >> in_kernel;
   process.cpu_ticks += in_kernel;
@@ -148,22 +150,9 @@ std::vector<const Process*> children_of(const Children& children, pid_t parent) 
 
 bool is_exiting(pid_t pid) {
   constexpr unsigned kExiting = 0x4;  // PF_EXITING of the kernel
-  const std::string stat = read_small_file("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) {
-    return false;
-  }
-  std::istringstream fields(stat.substr(name_end + 1));
-  char state = '?';
-  std::array<long, 5> skipped{};  // parent, group, session, terminal, its group
-  unsigned flags = 0;
-  fields >> state;
-  for (long& field : skipped) {
-    fields >> field;
-  }
-  fields >> flags;
+  const auto process = find_process(pid);
   // State Z, yet not reaped before: only the main thread has ended.
-  return fields && (flags & kExiting) != 0 && state != 'Z';
+  return process && (process->flags & kExiting) != 0 && process->state != 'Z';
 }
 
 bool is_proc_ours() {

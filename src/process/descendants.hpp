@@ -43,6 +43,7 @@ struct Process {
   pid_t parent = -1;
   char state = '?';                   ///< R, S, D, T, Z ...
   unsigned long long start_time = 0;  ///< in clock ticks since boot; with the pid it identifies a process
+  unsigned flags = 0;                 ///< PF_... of the kernel
   unsigned long cpu_ticks = 0;        ///< user and system time in clock ticks
   long threads = 0;                   ///< including the main thread, which may have ended before others
   std::string name;                   ///< up to 15 characters
