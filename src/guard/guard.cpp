@@ -2,6 +2,7 @@
 #include "guard/guard.hpp"
 
 #include "base/log.hpp"
+#include "environment/mounted_files.hpp"
 #include "guard/guard_cleanup.hpp"
 #include "process/descendants.hpp"
 #include "process/guarantees.hpp"
@@ -276,17 +277,13 @@ void wake_guard(pid_t guard) {
 }
 
 bool resume_stopped_guard(const GuardLink& link) {
-  std::ifstream status("/proc/" + std::to_string(link.guard) + "/status");
-  bool is_stopped = false;
-  bool is_held = false;  // traced by a debugger
+  auto status = read_fields("/proc/" + std::to_string(link.guard) + "/status");
+  const bool is_stopped = status["State"].starts_with('T');
+  const bool is_held = status["State"].starts_with('t');  // traced by a debugger
   unsigned long long pending = 0;
-  for (std::string line; std::getline(status, line);) {
-    is_stopped = is_stopped || line.starts_with("State:\tT");
-    is_held = is_held || line.starts_with("State:\tt");
-    if (line.starts_with("SigPnd:") || line.starts_with("ShdPnd:")) {
-      constexpr int kHexadecimal = 16;
-      pending |= std::strtoull(line.c_str() + line.find('\t'), nullptr, kHexadecimal);
-    }
+  for (const char* const set : {"SigPnd", "ShdPnd"}) {
+    constexpr int kHexadecimal = 16;
+    pending |= std::strtoull(status[set].c_str(), nullptr, kHexadecimal);
   }
   const bool is_asked = std::any_of(link.stop_signals.begin(), link.stop_signals.end(), [&](int signal) {
     return ((pending >> static_cast<unsigned>(signal - 1)) & 1U) != 0;

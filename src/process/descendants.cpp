@@ -5,6 +5,7 @@
 #include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "environment/cgroups.hpp"
+#include "environment/mounted_files.hpp"
 #include "process/inherited.hpp"
 
 #include <dirent.h>
@@ -19,6 +20,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -252,16 +254,9 @@ std::optional<pid_t> tracer_of_zombie(pid_t pid) {
   if (!process || process->state != 'Z') {
     return std::nullopt;
   }
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  constexpr std::string_view kField = "TracerPid:";
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(kField)) {
-      // NOLINTNEXTLINE(cert-err34-c): the kernel wrote it
-      const int tracer = std::atoi(line.c_str() + kField.size());
-      return tracer > 0 ? std::optional(tracer) : std::nullopt;
-    }
-  }
-  return std::nullopt;
+  const auto status = read_fields("/proc/" + std::to_string(pid) + "/status");
+  const auto tracer = status.find("TracerPid");
+  return tracer == status.end() ? std::nullopt : parse_integer(tracer->second, 1, std::numeric_limits<pid_t>::max());
 }
 
 bool is_dead(const Process& process) {
