@@ -34,23 +34,6 @@ std::string describe(const tcp::endpoint& endpoint) {
   return endpoint.address().is_v6() ? "[" + address + "]" + port : address + port;
 }
 
-/// Ranks failures by what they tell about the leader. If it listens on one of several addresses, the others refuse or
-/// cannot be reached.
-int weight(DialFailure::Kind kind) {
-  switch (kind) {
-    case DialFailure::Kind::Refused:
-      return 3;
-    case DialFailure::Kind::TimedOut:
-      return 2;
-    case DialFailure::Kind::Unreachable:
-      return 1;
-    case DialFailure::Kind::NoName:
-    case DialFailure::Kind::Other:
-      break;
-  }
-  return 0;
-}
-
 }  // namespace
 
 DialFailure describe_dial_failure(const error_code& error, const tcp::endpoint& endpoint,
@@ -188,7 +171,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
   }
 
   void note(DialFailure failure) {
-    if (!failure_ || weight(failure.kind) > weight(failure_->kind)) {
+    if (!failure_ || failure.kind > failure_->kind) {
       failure_ = std::move(failure);
     }
   }

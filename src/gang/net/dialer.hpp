@@ -18,12 +18,14 @@
 namespace muster::gang {
 
 struct DialFailure {
+  /// From what tells least about the leader to what tells most: if it listens on one of several addresses, the others
+  /// refuse or cannot be reached.
   enum class Kind {
-    NoName,       ///< the name does not resolve
-    Refused,      ///< the machine answers, but no process listens
-    TimedOut,     ///< no answer
+    Other,
     Unreachable,  ///< no route to the machine
-    Other
+    TimedOut,     ///< no answer
+    Refused,      ///< the machine answers, but no process listens
+    NoName        ///< the name does not resolve
   };
   Kind kind = Kind::Other;
   std::string text;  ///< for the user, such as "connection refused by 10.0.0.1:29500"
