@@ -2,6 +2,7 @@
 #include "process/helper_program.hpp"
 
 #include "process/helper_process.hpp"
+#include "process/spawn.hpp"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,12 +15,7 @@ namespace muster {
 namespace {
 
 [[noreturn]] void run_program(const std::vector<std::string>& command, int output, pid_t parent) {
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& word : command) {
-    arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): execv's
-  }
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers(command);
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
     (void)::execv(arguments.front(), arguments.data());

@@ -32,9 +32,7 @@ Result<RunningCommand> start(const ShellCommand& command, const Inherited& inher
   SpawnRequest request;
   request.executable = "/bin/sh";
   request.argv = {"sh", "-c", command.text};
-  for (const auto& [name, value] : command.environment) {
-    request.environment.push_back(environment_entry(name, value));
-  }
+  request.environment = environment_entries(command.environment);
   request.standard_input = null.get();
   request.standard_output = output.write.get();
   request.standard_error = output.write.get();

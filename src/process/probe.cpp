@@ -61,25 +61,13 @@ struct ProbeSetup {
   }
 };
 
-std::vector<std::string> entries_of(const std::map<std::string, std::string>& variables) {
-  std::vector<std::string> entries;
-  entries.reserve(variables.size());
-  for (const auto& [name, value] : variables) {
-    entries.push_back(environment_entry(name, value));
-  }
-  return entries;
-}
-
 }  // namespace
 
 Result<ProgramAnswer> probe_program(const std::vector<std::string>& command, const Inherited& inherited,
                                     const std::map<std::string, std::string>& variables) {
   auto pipe = TRY(make_pipe());
-  const std::vector<std::string> entries = entries_of(variables);
-  std::vector<const char*> environment;
-  std::transform(entries.begin(), entries.end(), std::back_inserter(environment),
-                 [](const std::string& entry) { return entry.c_str(); });
-  environment.push_back(nullptr);
+  const std::vector<std::string> entries = environment_entries(variables);
+  const std::vector<char*> environment = pointers(entries);
   process::posix::default_launcher launcher;
   launcher.env = environment.data();
   boost::asio::io_context io;

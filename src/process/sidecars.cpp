@@ -26,10 +26,7 @@ SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::
   SpawnRequest request;
   request.executable = asked.executable;
   request.argv = asked.argv;
-  request.environment.reserve(variables.size());
-  for (const auto& [name, value] : variables) {
-    request.environment.push_back(environment_entry(name, value));
-  }
+  request.environment = environment_entries(variables);
   request.standard_input = input;
   request.standard_output = STDERR_FILENO;
   request.standard_error = STDERR_FILENO;

@@ -124,16 +124,6 @@ BitMask mask_of(const std::vector<int>& numbers) {
   return mask;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (const std::string& text : texts) {
-    result.push_back(const_cast<char*>(text.c_str()));  // NOLINT: execve's type, it writes nothing
-  }
-  result.push_back(nullptr);
-  return result;
-}
-
 Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why) {
   return Error{kind, "cannot run '" + visible_line(name) + "': " + why};
 }
@@ -253,6 +243,25 @@ Result<std::string> search(const std::string& name, const std::string& search_pa
 }
 
 }  // namespace
+
+std::vector<std::string> environment_entries(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> entries;
+  entries.reserve(variables.size());
+  for (const auto& [name, value] : variables) {
+    entries.push_back(environment_entry(name, value));
+  }
+  return entries;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) {
+    result.push_back(const_cast<char*>(text.c_str()));  // NOLINT: execve's type, it writes nothing
+  }
+  result.push_back(nullptr);
+  return result;
+}
 
 Spawner::Spawner(const Inherited& inherited)
     : inherited_(inherited), stack_(std::make_unique_for_overwrite<std::byte[]>(kStackBytes)) {}

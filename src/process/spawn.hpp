@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,11 @@ class Spawner {
 [[nodiscard]] inline std::string environment_entry(const std::string& name, const std::string& value) {
   return name + "=" + value;
 }
+
+[[nodiscard]] std::vector<std::string> environment_entries(const std::map<std::string, std::string>& variables);
+
+/// The texts as execve(2) takes them; the last pointer is null.
+[[nodiscard]] std::vector<char*> pointers(const std::vector<std::string>& texts);
 
 /// Finds the file that a shell would execute for `name`: a path if it has a slash, else searched in `search_path`.
 /// Fails with `NotFound` or `NotExecutable`.
