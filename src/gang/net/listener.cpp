@@ -65,22 +65,9 @@ ListenFailure describe(int error_number, std::uint16_t port) {
 
 /// True for failures of one connection and not of the listener: accept(2) passes network errors on.
 bool concerns_one_connection(int error_number) {
-  switch (error_number) {
-    case EINTR:
-    case ECONNABORTED:
-    case EPROTO:
-    case ENETDOWN:
-    case ENOPROTOOPT:
-    case EHOSTDOWN:
-    case ENONET:
-    case EHOSTUNREACH:
-    case EOPNOTSUPP:
-    case ENETUNREACH:
-    case EPERM:  // a firewall
-      return true;
-    default:
-      return false;
-  }
+  static constexpr auto kErrors = std::to_array({EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET,
+                                                 EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM});  // EPERM: a firewall
+  return contains(kErrors, error_number);
 }
 
 }  // namespace
