@@ -102,6 +102,7 @@ constexpr std::array<Range, 84> kWide{{
     {0x1F93C, 0x1F945}, {0x1F947, 0x1F9FF}, {0x1FA70, 0x1FAF6}, {0x20000, 0x3134A},
 }};
 
+/// Unicode's category Space_Separator.
 constexpr std::array<Range, 7> kBlank{{{0x0020, 0x0020},
                                        {0x00A0, 0x00A0},
                                        {0x1680, 0x1680},
@@ -235,19 +236,13 @@ std::size_t length_of_colour(std::string_view bytes) {
   return erases || bytes[last] == 'm' ? last + 1 : 0;
 }
 
-/// True for Unicode's category Space_Separator, except ASCII's blank.
-bool is_other_blank(char32_t character) {
-  return character == 0x00A0 || character == 0x1680 || (character >= 0x2000 && character <= 0x200A) ||
-         character == 0x202F || character == 0x205F || character == 0x3000;
-}
-
 std::string replace_other_blanks(std::string_view text, std::string (*replacement)(char32_t)) {
   std::string replaced;
   replaced.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = std::max<std::size_t>(utf8_sequence(text), 1);
     const std::string_view sequence = text.substr(0, length);
-    const bool is_blank = length > 1 && is_other_blank(utf8_character(sequence));
+    const bool is_blank = length > 1 && is_among(kBlank, utf8_character(sequence));
     replaced += is_blank ? replacement(utf8_character(sequence)) : std::string(sequence);
     text.remove_prefix(length);
   }
