@@ -99,6 +99,44 @@ std::string_view next_bytes(const WriterChannel& ends) {
   return ends.ring.next().substr(0, kMostAtOnce);
 }
 
+constexpr int kMostRotations = 100;
+constexpr int kTries = 10;
+
+/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. When very many exist none is
+/// moved: `path` gets the next free number.
+void rotate(const std::string& path) {
+  int last = 0;
+  while (::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
+    ++last;
+  }
+  if (last >= kMostRotations) {
+    (void)::rename(path.c_str(), (path + "." + std::to_string(last + 1)).c_str());
+    return;
+  }
+  for (int i = last; i > 0; --i) {
+    (void)::rename((path + "." + std::to_string(i)).c_str(), (path + "." + std::to_string(i + 1)).c_str());
+  }
+  (void)::rename(path.c_str(), (path + ".1").c_str());
+}
+
+/// Creates the file and its parent directories. An existing file is kept as "<path>.1", an older ".1" as ".2", and
+/// so on. Returns 0 or an errno.
+int create_log_file(const std::string& path, UniqueFd& file) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) {
+    return error.value();
+  }
+  for (int i = 0; i < kTries; ++i) {  // another job may create the same file at the same time
+    file = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+    if (file || errno != EEXIST) {
+      return file ? 0 : errno;
+    }
+    rotate(path);
+  }
+  return EEXIST;
+}
+
 /// Parses commands, which may arrive in pieces, and executes them.
 class LogCommands {
  public:
@@ -148,8 +186,8 @@ class LogCommands {
   }
 
   void open() {
-    OpenLogFile file;
-    const int error_number = file.create(path_);
+    UniqueFd file;
+    const int error_number = create_log_file(path_, file);
     path_.clear();
     if (error_number == 0) {
       files_.emplace(order_.file, std::move(file));
@@ -159,7 +197,8 @@ class LogCommands {
 
   void write(std::string_view bytes) {
     const auto file = files_.find(order_.file);
-    const WriteResult written = file == files_.end() ? WriteResult{bytes.size(), EBADF} : file->second.write(bytes);
+    const WriteResult written =
+        file == files_.end() ? WriteResult{bytes.size(), EBADF} : write_all(file->second.get(), bytes);
     if (written.missing > 0) {
       ends_.send({.kind = WriterStatus::Kind::Lacks,
                   .file = order_.file,
@@ -173,7 +212,7 @@ class LogCommands {
   std::size_t has_ = 0;     ///< bytes of the command itself
   std::uint64_t left_ = 0;  ///< bytes that follow the command
   std::string path_;
-  std::map<std::uint32_t, OpenLogFile> files_;
+  std::map<std::uint32_t, UniqueFd> files_;  ///< a full disk closes none: each write tries again
 };
 
 /// Passes all bytes to `write`, in pieces, until the agent is gone or has closed the channel.
@@ -341,46 +380,6 @@ std::uint64_t WriterProcess::give_up() {
   failure_ = ETIMEDOUT;
   end_process({});
   return lines;
-}
-
-namespace {
-
-constexpr int kMostRotations = 100;
-constexpr int kTries = 10;
-
-/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. When very many exist none is
-/// moved: `path` gets the next free number.
-void rotate(const std::string& path) {
-  int last = 0;
-  while (::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
-    ++last;
-  }
-  if (last >= kMostRotations) {
-    (void)::rename(path.c_str(), (path + "." + std::to_string(last + 1)).c_str());
-    return;
-  }
-  for (int i = last; i > 0; --i) {
-    (void)::rename((path + "." + std::to_string(i)).c_str(), (path + "." + std::to_string(i + 1)).c_str());
-  }
-  (void)::rename(path.c_str(), (path + ".1").c_str());
-}
-
-}  // namespace
-
-int OpenLogFile::create(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  if (error) {
-    return error.value();
-  }
-  for (int i = 0; i < kTries; ++i) {  // another job may create the same file at the same time
-    file_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
-    if (file_ || errno != EEXIST) {
-      return file_ ? 0 : errno;
-    }
-    rotate(path);
-  }
-  return EEXIST;
 }
 
 }  // namespace muster

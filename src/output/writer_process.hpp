@@ -146,18 +146,4 @@ class WriterProcess final : public ByteSink {
   CallbackScope scope_;
 };
 
-/// A log file of one stream or of several. A full disk does not close it: each write tries again. Its file system may
-/// hang, and any caller with it.
-class OpenLogFile {
- public:
-  /// Creates the file and its parent directories. An existing file is kept as "<path>.1", an older ".1" as ".2", and
-  /// so on. Returns 0 or an errno.
-  [[nodiscard]] int create(const std::string& path);
-
-  [[nodiscard]] WriteResult write(std::string_view bytes) const { return write_all(file_.get(), bytes); }
-
- private:
-  UniqueFd file_;
-};
-
 }  // namespace muster
