@@ -11,24 +11,12 @@
 namespace muster {
 namespace {
 
-/// Length of the UTF-8 sequence that a byte begins; 0 for a continuation byte.
-std::size_t announced_length(unsigned char byte) {
-  if (byte < 0x80) {
-    return 1;
-  }
-  if (byte < 0xC0) {
-    return 0;
-  }
-  return byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
-}
-
-/// Position of the last cut that splits no UTF-8 sequence: before the last one if it is incomplete.
+/// Position of the last cut that splits no UTF-8 sequence: before the last one if it is incomplete or invalid.
 std::size_t whole_characters(std::string_view bytes) {
-  for (std::size_t back = 1; back <= 4 && back <= bytes.size(); ++back) {
+  for (std::size_t back = 1; back < 4 && back <= bytes.size(); ++back) {
     const std::size_t start = bytes.size() - back;
-    const std::size_t length = announced_length(static_cast<unsigned char>(bytes[start]));
-    if (length > 0) {
-      return length > back ? start : bytes.size();
+    if ((static_cast<unsigned char>(bytes[start]) & 0xC0U) != 0x80U) {
+      return utf8_sequence(bytes.substr(start)) == 0 ? start : bytes.size();
     }
   }
   return bytes.size();
