@@ -49,9 +49,6 @@ class InputWatcher {
   /// Also watches the directory of this file.
   void watch_as_well(const std::string& path);
 
-  /// Empty: all inputs are there, or the job has none.
-  [[nodiscard]] const std::string& waits_for() const { return waits_for_; }
-
  private:
   using ErrorCode = boost::system::error_code;
 

@@ -83,13 +83,6 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
       " (TMPDIR names another place)");
 }
 
-Result<> acquire(Resources& resources, const LaunchPlan& plan, const RunOptions& options,
-                 const std::string& temporary) {
-  resources.log_folder = TRY(choose_log_folder(options, temporary));
-  make_run_folder(resources, plan, temporary);
-  return {};
-}
-
 }  // namespace
 
 bool JobPlan::may_need(bool LaunchPlan::*what) const {
@@ -101,7 +94,9 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
                 const std::map<std::string, std::string>& variables, const ExitReport& exit_report) {
   TRY(check_descriptors(job));
   Resources resources;
-  TRY(acquire(resources, job.plan, options, temporary_folder(variables)));
+  const std::string temporary = temporary_folder(variables);
+  resources.log_folder = TRY(choose_log_folder(options, temporary));
+  make_run_folder(resources, job.plan, temporary);
   const std::string marker = make_marker();
   std::set<int> watched_signals = options.stop_signals.all();
   if (options.suspend.signal) {  // an agent that misses the notice has to be ended before the platform kills it

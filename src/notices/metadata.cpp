@@ -162,10 +162,8 @@ std::string encode_reply(const Result<MetadataReply>& reply) {
 }
 
 Result<MetadataReply> decode_reply(std::string_view bytes) {
-  boost::system::error_code error;
-  const json::value value = json::parse(bytes, error);
-  const json::object* const object = error ? nullptr : value.if_object();
-  if (object == nullptr) {
+  const auto object = parse_object(bytes);
+  if (!object) {
     return too_late();
   }
   if (const json::value* const message = object->if_contains("error")) {
@@ -221,12 +219,10 @@ void Metadata::take_failure(const std::string& reason) {
   const std::string who = std::string("the metadata server of ") + name_of(cloud_);
   const std::string why = one_line(reason, kMostReasonBytes);
   ++failures_;
-  if (!was_failure_logged_) {
-    was_failure_logged_ = true;
+  if (!std::exchange(was_failure_logged_, true)) {
     log_debug(who + ": " + why);
   }
-  if (failures_ == kFailuresToWarnOf && !was_warned_) {
-    was_warned_ = true;
+  if (failures_ == kFailuresToWarnOf && !std::exchange(was_warned_, true)) {
     log_warning(who + " does not answer: " + why + "; notices are not seen");
   }
   schedule(failures_ < kFailuresToWarnOf ? kPauseAfterFailure : kPause);
@@ -235,8 +231,7 @@ void Metadata::take_failure(const std::string& reason) {
 /// Only Azure withdraws a notice: the others need not be polled after one.
 void Metadata::take_answer(std::optional<milliseconds> left) {
   const std::string source = std::string("a notice of ") + name_of(cloud_);
-  if (was_warned_ && !was_recovery_logged_) {
-    was_recovery_logged_ = true;
+  if (was_warned_ && !std::exchange(was_recovery_logged_, true)) {
     log_info(std::string("the metadata server of ") + name_of(cloud_) + " answers now: notices are seen");
   }
   failures_ = 0;

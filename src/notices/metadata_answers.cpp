@@ -56,21 +56,6 @@ milliseconds left_until(std::chrono::sys_seconds time, Clock::time_point now) {
   return std::clamp(time - std::chrono::time_point_cast<milliseconds>(now), milliseconds(0), milliseconds(kMostLead));
 }
 
-std::optional<json::object> parse_object(const std::string& text) {
-  boost::system::error_code error;
-  json::value value = json::parse(text, error);
-  if (error || !value.is_object()) {
-    return std::nullopt;
-  }
-  return std::move(value.get_object());
-}
-
-/// The text of that name; empty: missing or not a text.
-std::string_view text_of(const json::object& object, const char* name) {
-  const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
-}
-
 /// Every action takes the machine away: "terminate", "stop" and "hibernate".
 Result<std::optional<milliseconds>> read_aws(const HttpAnswer& answer, Clock::time_point now) {
   if (answer.status == kNotFound) {
