@@ -43,13 +43,24 @@ bool read_variable(std::map<std::string, std::string>& variables, const std::str
   return true;
 }
 
-bool read_width(std::optional<std::size_t>& terminal, const std::string& bytes) {
+template <auto kMember>
+bool take_text(AgentOrder& order, const std::string& bytes) {
+  order.*kMember = bytes;
+  return !bytes.empty();
+}
+
+template <auto kMember>
+bool take_width(AgentOrder& order, const std::string& bytes) {
   constexpr int kWidest = 65'535;
   const auto columns = parse_integer(bytes, 0, kWidest);
-  if (columns) {
-    terminal = static_cast<std::size_t>(*columns);
-  }
+  order.terminals.*kMember = columns ? std::optional(static_cast<std::size_t>(*columns)) : std::nullopt;
   return columns.has_value();
+}
+
+template <auto kMember>
+bool add_word(AgentOrder& order, const std::string& bytes) {
+  (order.line.*kMember).push_back(bytes);
+  return true;
 }
 
 /// A kind of frame and its parser, which returns false for invalid bytes.
@@ -59,60 +70,18 @@ struct Field {
 };
 
 constexpr auto kFields = std::to_array<Field>({
-    {"muster",
-     [](AgentOrder& order, const std::string& bytes) {
-       order.version = bytes;
-       return true;
-     }},
-    {"host",
-     [](AgentOrder& order, const std::string& bytes) {
-       order.host = bytes;
-       return true;
-     }},
-    {"first",
-     [](AgentOrder& order, const std::string& /*bytes*/) {
-       order.is_first = true;
-       return true;
-     }},
-    {"nonce",
-     [](AgentOrder& order, const std::string& bytes) {
-       order.nonce = bytes;
-       return !bytes.empty();
-     }},
-    {"folder",
-     [](AgentOrder& order, const std::string& bytes) {
-       order.working_directory = bytes;
-       return !bytes.empty();
-     }},
-    {"out-columns",
-     [](AgentOrder& order, const std::string& bytes) {
-       return read_width(order.terminals.out, bytes);
-     }},
-    {"error-columns",
-     [](AgentOrder& order, const std::string& bytes) {
-       return read_width(order.terminals.error, bytes);
-     }},
-    {"variable",
-     [](AgentOrder& order, const std::string& bytes) {
-       return read_variable(order.variables, bytes);
-     }},
-    {"setting",
-     [](AgentOrder& order, const std::string& bytes) { return read_setting(order.line, bytes); }},
-    {"program",
-     [](AgentOrder& order, const std::string& bytes) {
-       order.line.program.push_back(bytes);
-       return true;
-     }},
-    {"argument",
-     [](AgentOrder& order, const std::string& bytes) {
-       order.line.worker_arguments.push_back(bytes);
-       return true;
-     }},
-    {"python",
-     [](AgentOrder& order, const std::string& /*bytes*/) {
-       order.line.is_python_script = true;
-       return true;
-     }},
+    {"muster", take_text<&AgentOrder::version>},
+    {"host", take_text<&AgentOrder::host>},
+    {"first", [](AgentOrder& order, const std::string& /*bytes*/) { return order.is_first = true; }},
+    {"nonce", take_text<&AgentOrder::nonce>},
+    {"folder", take_text<&AgentOrder::working_directory>},
+    {"out-columns", take_width<&Terminals::out>},
+    {"error-columns", take_width<&Terminals::error>},
+    {"variable", [](AgentOrder& order, const std::string& bytes) { return read_variable(order.variables, bytes); }},
+    {"setting", [](AgentOrder& order, const std::string& bytes) { return read_setting(order.line, bytes); }},
+    {"program", add_word<&CommandLine::program>},
+    {"argument", add_word<&CommandLine::worker_arguments>},
+    {"python", [](AgentOrder& order, const std::string& /*bytes*/) { return order.line.is_python_script = true; }},
     {"command",
      [](AgentOrder& order, const std::string& bytes) {
        order.line.compat = find_compat(bytes);
