@@ -40,30 +40,6 @@ Addresses read_address(const char* host) {
   return {is_address ? found : nullptr, &::freeaddrinfo};
 }
 
-/// True for equal addresses; ports are ignored.
-bool is_same(const sockaddr& one, const sockaddr_storage& other) {
-  if (one.sa_family != other.ss_family) {
-    return false;
-  }
-  if (one.sa_family == AF_INET) {
-    return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
-           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
-  }
-  const auto& first = reinterpret_cast<const sockaddr_in6&>(one);
-  const auto& second = reinterpret_cast<const sockaddr_in6&>(other);
-  return one.sa_family == AF_INET6 && std::memcmp(&first.sin6_addr, &second.sin6_addr, sizeof first.sin6_addr) == 0 &&
-         first.sin6_scope_id == second.sin6_scope_id;
-}
-
-/// True for 127.0.0.0/8 and ::1, which mean this machine even where no interface has the address.
-bool is_loopback(const sockaddr_storage& own) {
-  if (own.ss_family == AF_INET) {
-    return ntohl(reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
-  }
-  const auto& six = reinterpret_cast<const sockaddr_in6&>(own);
-  return own.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
-}
-
 /// Calls `visit` with each address of each interface, for as long as it returns true.
 template <typename Visit>
 void for_each_interface(const Visit& visit) {
@@ -77,7 +53,10 @@ void for_each_interface(const Visit& visit) {
 }
 
 /// The numeric address; empty for other families.
-std::string text_of(const sockaddr& address, socklen_t size) {
+std::string text_of(const sockaddr& address) {
+  const socklen_t size = address.sa_family == AF_INET    ? sizeof(sockaddr_in)
+                         : address.sa_family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                         : 0;
   std::array<char, NI_MAXHOST> text{};
   const bool is_known = ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
   return is_known ? text.data() : "";
@@ -85,12 +64,12 @@ std::string text_of(const sockaddr& address, socklen_t size) {
 
 /// The interface with this address. Some hosts have an address on their loopback interface that others reach by
 /// several routes: then the result is empty.
-std::string interface_of(const sockaddr_storage& own) {
+std::string interface_of(const std::string& own) {
   std::string name;
   for_each_interface([&](const ifaddrs& at) {
     const bool is_of_loopback = (at.ifa_flags & IFF_LOOPBACK) != 0;
     if (is_of_loopback == is_loopback(own) &&
-        (is_of_loopback || (at.ifa_addr != nullptr && is_same(*at.ifa_addr, own)))) {
+        (is_of_loopback || (at.ifa_addr != nullptr && text_of(*at.ifa_addr) == own))) {
       name = at.ifa_name;
     }
     return name.empty();
@@ -106,8 +85,8 @@ LocalEnd end_of_route(const addrinfo& there) {
   auto* const address = reinterpret_cast<sockaddr*>(&own);
   const bool is_known = socket.get() >= 0 && ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
                         ::getsockname(socket.get(), address, &size) == 0;
-  const std::string text = is_known ? text_of(*address, size) : "";
-  return text.empty() ? LocalEnd{kLoopback, ""} : LocalEnd{text, interface_of(own)};
+  const std::string text = is_known ? text_of(*address) : "";
+  return text.empty() ? LocalEnd{kLoopback, ""} : LocalEnd{text, interface_of(text)};
 }
 
 }  // namespace
@@ -124,9 +103,7 @@ std::vector<std::string> local_addresses() {
   std::vector<std::string> addresses;
   for_each_interface([&](const ifaddrs& at) {
     const bool has_address = at.ifa_addr != nullptr && (at.ifa_flags & IFF_LOOPBACK) == 0;
-    const int family = has_address ? at.ifa_addr->sa_family : AF_UNSPEC;
-    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : family == AF_INET6 ? sizeof(sockaddr_in6) : 0;
-    const std::string text = size == 0 ? "" : text_of(*at.ifa_addr, size);
+    const std::string text = has_address ? text_of(*at.ifa_addr) : "";
     if (!text.empty() && text.find('%') == std::string::npos) {  // with a zone, the address has a meaning only here
       addresses.push_back(text);
     }
@@ -175,10 +152,7 @@ bool is_loopback(const in6_addr& address) {
 }
 
 std::string plain_name(std::string_view name) {
-  std::string plain(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
-  std::ranges::transform(plain, plain.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return plain;
+  return lower_case(std::string(name.ends_with('.') ? name.substr(0, name.size() - 1) : name));
 }
 
 }  // namespace
