@@ -99,8 +99,4 @@ enum class Group {
 /// Text of the variable for the workers. Fails for a value that the option does not take.
 [[nodiscard]] Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value);
 
-/// Boolean value of a text in Python's YAML reader; empty for any other text. accelerate's str_to_bool takes the
-/// single letters and digits as well. Source: YAML 1.1, "Boolean Language-Independent Type".
-[[nodiscard]] std::optional<bool> read_truth(std::string_view text);
-
 }  // namespace muster::accelerate

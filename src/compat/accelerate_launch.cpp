@@ -211,7 +211,7 @@ Result<> give_fp8(Translation& t) {
     return wrong_value(*words, "three of true or false, with commas");
   }
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    const auto truth = read_truth(trim(values[i]));
+    const auto truth = parse_boolean(std::string(trim(values[i])));
     if (!truth) {
       return wrong_value(*words, "three of true or false, with commas");
     }
@@ -377,7 +377,7 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
   launch.is_megatron_lm = type->value == "MEGATRON_LM";
   launch.has_parallelism = file.has_parallelism;
   const bool is_known = launch.is_multi_gpu || launch.is_multi_cpu || launch.is_deepspeed || launch.is_fsdp ||
-                        launch.is_megatron_lm || read_truth(type->value) == false;
+                        launch.is_megatron_lm || parse_boolean(type->value) == false;
   return is_known ? Result<>()
                   : wrong_value(*type,
                                 "NO, MULTI_CPU, MULTI_GPU or the like, DEEPSPEED, FSDP or "
@@ -388,7 +388,7 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
 Result<> take_precision(Launch& launch, Sourced<std::string> value) {
   static constexpr std::array<std::string_view, 4> kKnown = {"no", "fp16", "bf16", "fp8"};
   value.value = lower_case(value.value);
-  if (read_truth(value.value) == false) {
+  if (parse_boolean(value.value) == false) {
     value.value = "no";
   }
   launch.mixed_precision = value;
@@ -397,7 +397,7 @@ Result<> take_precision(Launch& launch, Sourced<std::string> value) {
 
 bool is_true(const Configuration& file, const char* key) {
   const auto value = file.find(key);
-  return value && read_truth(value->value) == true;
+  return value && parse_boolean(value->value) == true;
 }
 
 /// Takes the file's values; its kind of launch counts only if no flag sets one.

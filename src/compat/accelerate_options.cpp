@@ -125,8 +125,9 @@ std::optional<std::string> find_python_float(std::string_view text) {
 }
 
 /// "True" or "False" for a boolean of YAML, else the text. YAML takes no single letter or digit for a boolean.
+/// Source: YAML 1.1, "Boolean Language-Independent Type".
 std::string truth_text(const Sourced<std::string>& value) {
-  const auto truth = value.value.size() > 1 ? read_truth(value.value) : std::nullopt;
+  const auto truth = value.value.size() > 1 ? parse_boolean(value.value) : std::nullopt;
   return truth ? (*truth ? "True" : "False") : value.value;
 }
 
@@ -141,7 +142,7 @@ Result<std::string> decimal_text(const Sourced<std::string>& value) {
 }
 
 Result<std::string> bit_text(const Sourced<std::string>& value) {
-  const auto truth = read_truth(value.value);
+  const auto truth = parse_boolean(value.value);
   return truth ? Result<std::string>(*truth ? "1" : "0") : wrong_value(value, "true or false");
 }
 
@@ -161,16 +162,6 @@ Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std:
 }
 
 }  // namespace
-
-std::optional<bool> read_truth(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kTrue = {"true", "yes", "on", "y", "t", "1"};
-  constexpr std::array<std::string_view, 6> kFalse = {"false", "no", "off", "n", "f", "0"};
-  const std::string small = lower_case(std::string(text));
-  if (contains(kTrue, small)) {
-    return true;
-  }
-  return contains(kFalse, small) ? std::optional(false) : std::nullopt;
-}
 
 Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value) {
   const bool is_of_file = value.source.kind == SourceKind::File;
