@@ -14,9 +14,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
-#include <random>
 
 namespace muster {
 namespace {
@@ -28,17 +26,6 @@ constexpr auto kLauncherOnly = std::to_array<const char*>(
 
 /// Options that the list of hosts replaces.
 constexpr auto kSetByList = std::to_array<const char*>({"node-rank", "total-workers"});
-
-std::string random_text(int words) {
-  std::random_device device;
-  std::string text;
-  for (int i = 0; i < words; ++i) {
-    std::array<char, 9> digits{};
-    std::snprintf(digits.data(), digits.size(), "%08x", device());
-    text += digits.data();
-  }
-  return text;
-}
 
 Sourced<std::string> list_of(const Settings& settings) {
   const auto hosts = settings.find("hosts");
@@ -106,12 +93,11 @@ Result<> check_starter(const Settings& settings, const Snapshot& snapshot) {
 
 /// The user's token, or a new one: a job from a remote launcher always has secret links.
 Result<std::string> choose_token(const gang::GangOptions& options) {
-  constexpr int kWords = 8;
   if (!options.token.empty()) {
     return options.token;
   }
   if (options.token_file.empty()) {
-    return random_text(kWords);
+    return gang::random_digits(gang::kGoodTokenBytes);
   }
   auto file = TRY(gang::read_token_file(options.token_file));
   if (!file.warning.empty()) {
@@ -146,12 +132,11 @@ void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
 }
 
 Result<AgentOrder> make_order(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
-  constexpr int kNonceWords = 4;
   const auto names = TRY(read_forwarding(line.settings.find("forward-env")));
   auto token = TRY(choose_token(options.gang));
   AgentOrder order;
   order.version = MUSTER_VERSION;
-  order.nonce = random_text(kNonceWords);
+  order.nonce = gang::random_digits();
   order.working_directory = snapshot.working_directory;
   order.variables = choose_variables(snapshot.variables, names);
   order.variables.insert_or_assign(kTokenVariable, std::move(token));
