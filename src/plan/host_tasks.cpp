@@ -21,14 +21,7 @@ std::vector<int> numbers(int first, int count) {
   return result;
 }
 
-/// Slots of this node, of the nodes before it, and of all nodes.
-struct NodeSlots {
-  int here = 0;
-  int before = 0;
-  int total = 0;
-};
-
-RolePlace place_role(const RoleTemplate& role, const Placement& placement, const NodeSlots& slots) {
+RolePlace place_role(const RoleTemplate& role, const Placement& placement) {
   const int rank = placement.node_rank.value;
   switch (role.count) {
     case RoleCount::None:
@@ -42,7 +35,7 @@ RolePlace place_role(const RoleTemplate& role, const Placement& placement, const
     case RoleCount::PerDevice:
       break;
   }
-  return {numbers(slots.before, slots.here), slots.total};
+  return {numbers(placement.slots_before, placement.slots_here), placement.slots_total};
 }
 
 int count_of_role(const std::vector<RoleSize>& roles, const std::string& name) {
@@ -59,22 +52,6 @@ RolePlace deal_role(int count, int dealt, const Placement& placement) {
     place.here.push_back(i);
   }
   return place;
-}
-
-std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement,
-                                   const NodeSlots& slots) {
-  std::vector<RolePlace> places;
-  int dealt = 0;
-  for (const RoleTemplate& role : mode.roles) {
-    if (!role.may_be_given || cluster.job.roles.empty()) {
-      places.push_back(place_role(role, placement, slots));
-      continue;
-    }
-    const int count = count_of_role(cluster.job.roles, role.name);
-    places.push_back(deal_role(count, dealt, placement));
-    dealt += count;
-  }
-  return places;
 }
 
 /// Adds the endpoints of one node to the lists.
@@ -98,8 +75,18 @@ void add_node(std::vector<RoleEndpoints>& lists, const std::vector<RolePlace>& p
 }  // namespace
 
 std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement) {
-  return place_roles(mode, cluster, placement,
-                     NodeSlots{placement.slots_here, placement.slots_before, placement.slots_total});
+  std::vector<RolePlace> places;
+  int dealt = 0;
+  for (const RoleTemplate& role : mode.roles) {
+    if (!role.may_be_given || cluster.job.roles.empty()) {
+      places.push_back(place_role(role, placement));
+      continue;
+    }
+    const int count = count_of_role(cluster.job.roles, role.name);
+    places.push_back(deal_role(count, dealt, placement));
+    dealt += count;
+  }
+  return places;
 }
 
 std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster,
@@ -115,13 +102,13 @@ std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluste
     lists.push_back({role.name, {}});
   }
   Placement there = placement;
-  int slots_before = 0;
+  there.slots_before = 0;
   for (std::size_t node = 0; node < placement.ports.size(); ++node) {
     const NodePorts& ports = placement.ports[node];
     there.node_rank = NodeRank{static_cast<int>(node)};
-    const NodeSlots slots{ports.slots, slots_before, placement.slots_total};
-    add_node(lists, place_roles(mode, cluster, there, slots), mode, ports);
-    slots_before += ports.slots;
+    there.slots_here = ports.slots;
+    add_node(lists, place_roles(mode, cluster, there), mode, ports);
+    there.slots_before += ports.slots;
   }
   return lists;
 }
