@@ -5,6 +5,7 @@
 #include "compat/compat_launcher.hpp"
 #include "environment/local_host.hpp"
 #include "options/readers.hpp"
+#include "platforms/platform.hpp"
 
 #include <array>
 
@@ -102,10 +103,9 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
   const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
   if (workers.local > workers.total) {
-    const bool is_usage = local.source.kind == SourceKind::Flag || total.source.kind == SourceKind::Flag;
-    return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
-                 "--local_worker_num is '" + local.value + "' but --worker_num is '" + total.value +
-                     "': there are no more workers here than in the job"};
+    return contradiction({local.value, {local.source.kind, "--local_worker_num"}},
+                         {total.value, {total.source.kind, "--worker_num"}},
+                         "there are no more workers here than in the job");
   }
   t.set("nproc-per-node", local);
   t.set("total-workers", total);
@@ -151,11 +151,9 @@ Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::
   if (*number < *parse_integer(size.value, 1, 10'000'000)) {
     return {};
   }
-  const bool is_usage = rank.source.kind == SourceKind::Flag || size.source.kind == SourceKind::Flag;
   const bool is_default = size.source.kind == SourceKind::Default;
-  return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
-               rank.source.name + " is '" + rank.value + "' but " + (is_default ? "--worker_num" : size.source.name) +
-                   " is '" + size.value + "': a rank must be below its count"};
+  return contradiction(rank, {size.value, {size.source.kind, is_default ? "--worker_num" : size.source.name}},
+                       "a rank must be below its count");
 }
 
 /// Sets up a dry run: processes know the size of the job but do not connect.

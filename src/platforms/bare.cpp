@@ -6,8 +6,8 @@
 // variables are used, and sizes and RANK are divided; where they cannot be divided, the user has to decide.
 #include "base/encoding.hpp"
 #include "base/text.hpp"
+#include "environment/local_host.hpp"
 #include "platforms/cluster.hpp"
-#include "platforms/defaults.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/slots.hpp"
 
@@ -220,7 +220,7 @@ std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings&
     return std::nullopt;
   }
   const auto cluster = describe_cluster(snapshot, settings);
-  const bool is_whole = cluster && (cluster->job.most_nodes == 1 || !is_only_own_machine(cluster->master_address));
+  const bool is_whole = cluster && (cluster->job.most_nodes == 1 || !is_loopback(cluster->master_address));
   return BareSign{choice->source, is_whole, choice->platform->is_list_of_tasks};
 }
 

@@ -194,10 +194,6 @@ std::string only_on_one_machine(const PlatformFacts& facts) {
 
 }  // namespace
 
-bool is_only_own_machine(const std::string& address) {
-  return is_loopback(address);
-}
-
 Result<std::string> check_leader_address(const PlatformFacts& facts) {
   const Sourced<std::string>& leader = *facts.master_address;
   const std::string& address = leader.value;
@@ -209,8 +205,7 @@ Result<std::string> check_leader_address(const PlatformFacts& facts) {
     return std::string();
   }
   if (is_given(leader.source)) {  // a user may try several agents on one machine
-    const bool leads_here = is_only_own_machine(address);
-    return leads_here && facts.node_rank ? only_on_one_machine(facts) : std::string();
+    return is_loopback(address) && facts.node_rank ? only_on_one_machine(facts) : std::string();
   }
   if (address == "0.0.0.0" || address == "::") {  // a server binds to these for all interfaces; no client can use them
     return wrong_value(leader, "an address at which the other nodes reach the leader");

@@ -21,7 +21,4 @@ namespace muster {
 /// tests run several agents on one machine.
 [[nodiscard]] Result<std::string> check_leader_address(const PlatformFacts& facts);
 
-/// True for an address or a name of loopback.
-[[nodiscard]] bool is_only_own_machine(const std::string& address);
-
 }  // namespace muster

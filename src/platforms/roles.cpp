@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "platforms/host_lists.hpp"
+#include "platforms/slots.hpp"
 #include "platforms/task_config.hpp"
 
 #include <algorithm>
@@ -256,10 +257,7 @@ Result<> check_against_tasks(const PlatformFacts& facts, const JobRoles& roles) 
   const Sourced<int> count{std::max(1, static_cast<int>(hosts_of(tasks).size())), tasks.source};
   const int least = facts.least_nodes.value_or(facts.nodes->value);
   if (facts.nodes->value != count.value || least != count.value) {
-    return contradiction(
-        {(least < facts.nodes->value ? std::to_string(least) + ":" : "") + std::to_string(facts.nodes->value),
-         facts.nodes->source},
-        as_text(count), "each task that is listed is a node");
+    return contradiction(nodes_as_written(facts), as_text(count), "each task that is listed is a node");
   }
   const Sourced<int> number{number_of(tasks), tasks.own_source};
   if (facts.node_rank && facts.node_rank->value != number.value) {
