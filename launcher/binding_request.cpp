@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace muster {
 namespace {
@@ -284,17 +282,6 @@ Result<> read_rank_table(Options& options, const Settings& settings, const Snaps
 }
 
 // Reads the files that options name.
-
-std::optional<std::string> read_regular_file(const std::string& path) {
-  std::error_code ignored;                                 // a file that cannot be examined cannot be read either
-  if (!std::filesystem::is_regular_file(path, ignored)) {  // opening a pipe could block for ever
-    return std::nullopt;
-  }
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return file ? std::optional(text.str()) : std::nullopt;
-}
 
 Result<std::string> read_given_file(const Sourced<std::string>& setting, const char* expected) {
   auto text = read_regular_file(setting.value);

@@ -107,9 +107,6 @@ void wipe_token();
 /// devices cannot be read.
 [[nodiscard]] Result<> read_rank_table(Options& options, const Settings& settings, const Snapshot& snapshot);
 
-/// Text of a regular file; empty if it cannot be read, or is another kind of file. A pipe could block.
-[[nodiscard]] std::optional<std::string> read_regular_file(const std::string& path);
-
 /// Text of a file that an option names; `expected` follows the word "expected" in the error.
 [[nodiscard]] Result<std::string> read_given_file(const Sourced<std::string>& setting, const char* expected);
 

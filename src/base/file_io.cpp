@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 
 namespace muster {
 
@@ -65,6 +67,17 @@ ReadResult read_up_to(int fd, std::size_t most) {
   }
   result.bytes.resize(size);
   return result;
+}
+
+std::optional<std::string> read_regular_file(const std::string& path) {
+  std::error_code ignored;                                 // a file that cannot be examined cannot be read either
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // opening a pipe could block for ever
+    return std::nullopt;
+  }
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return file ? std::optional(text.str()) : std::nullopt;
 }
 
 std::string read_untrusted_file(const std::string& path, std::size_t limit) {

@@ -82,6 +82,9 @@ struct ReadResult {
 /// Reads to the end, to an error, or until there are `most` bytes.
 [[nodiscard]] ReadResult read_up_to(int fd, std::size_t most);
 
+/// Text of a regular file; empty if it cannot be read, or is another kind of file. A pipe could block.
+[[nodiscard]] std::optional<std::string> read_regular_file(const std::string& path);
+
 /// The content of a regular file, at most `limit` bytes; empty when it cannot be read. The file may be a worker's: a
 /// pipe, a link or huge. Blocks as long as the file system hangs.
 [[nodiscard]] std::string read_untrusted_file(const std::string& path, std::size_t limit);

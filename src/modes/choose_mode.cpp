@@ -1,4 +1,5 @@
 // Decides how the workers are started: the user's template, a mode by name, or the default.
+#include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "modes/mode_template.hpp"
@@ -8,10 +9,7 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 namespace muster {
 namespace {
@@ -24,20 +22,12 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   if (path.value.empty()) {
     return wrong_value(path, "a file");
   }
-  std::error_code ignored;                                       // a path without access is reported below
-  if (!std::filesystem::is_regular_file(path.value, ignored)) {  // opening a pipe could block for ever
+  const auto text = read_regular_file(path.value);
+  if (!text) {
     return Error{ErrorKind::BadData,
                  path.source.name + " is '" + path.value + "', expected a template that can be read"};
   }
-  std::ifstream file(path.value);
-  std::ostringstream text;
-  // For an empty file, << reads nothing and reports a failure.
-  const bool is_empty = file.peek() == std::ifstream::traits_type::eof() && file.eof();
-  if (!is_empty && !(file && text << file.rdbuf())) {
-    return Error{ErrorKind::BadData,
-                 path.source.name + " is '" + path.value + "', expected a template that can be read"};
-  }
-  auto document = TRY(parse_yaml(text.str(), path.value));
+  auto document = TRY(parse_yaml(*text, path.value));
   const auto expanded = TRY(expand_template({std::move(document), path.value}, builtin_documents()));
   auto mode = TRY(read_template(expanded, path.value));
   return ChosenMode{std::move(mode), path.source};

@@ -1,10 +1,9 @@
 // Build tool: reads the YAML templates named on its command line, resolves inheritance, checks each template as the
 // program would, and prints a C++ source that holds them as JSON. The program then starts without a YAML parser.
+#include "base/file_io.hpp"
 #include "modes/read_template.hpp"
 
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 namespace {
 
@@ -12,10 +11,7 @@ using muster::Result;
 using muster::TemplateDocument;
 
 Result<TemplateDocument> read_document(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto document = TRY(muster::parse_yaml(text.str(), path));
+  auto document = TRY(muster::parse_yaml(muster::read_regular_file(path).value_or(""), path));
   return TemplateDocument{std::move(document), path};
 }
 

@@ -2,6 +2,7 @@
 #include "services/mpi/mpi_roles.hpp"
 
 #include "base/endpoint.hpp"
+#include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "gang/net/listener.hpp"
 #include "services/mpi/agent_call.hpp"
@@ -15,8 +16,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace muster {
@@ -71,8 +70,7 @@ Error become(std::vector<std::string> words, const std::map<std::string, std::st
 Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& input) {
   const auto path = TRY(variable_of(input, mpi::variable::kHostfile));
   const auto daemons = TRY(variable_of(input, mpi::variable::kDaemons));
-  std::ifstream file(path);
-  const std::string hostfile{std::istreambuf_iterator<char>(file), {}};
+  const std::string hostfile = read_regular_file(path).value_or("");
   const std::vector<std::string> endpoints = split(daemons, ',');
   const int line = mpi::find_in_hostfile(hostfile, host);
   if (line < 1 || static_cast<std::size_t>(line) > endpoints.size()) {

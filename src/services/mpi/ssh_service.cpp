@@ -18,7 +18,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 
 namespace muster {
 namespace {
@@ -58,11 +57,6 @@ bool claim_port(std::uint16_t port, UniqueFd& claim) {
   claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
   return ::bind(claim.get(), place, size) == 0 || errno != EADDRINUSE;
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class SshService final : public Service {
@@ -161,10 +155,10 @@ class SshService final : public Service {
       report_failure({ErrorKind::System, "cannot make keys and configuration: " + one_line(trim(said_), kMostSaid)});
       return;
     }
-    own_ = {input_.host_name, port_number_, read_file(path_of(ssh_file::kHostKey) + ".pub")};
+    own_ = {input_.host_name, port_number_, read_regular_file(path_of(ssh_file::kHostKey) + ".pub").value_or("")};
     if (is_first_) {
       own_.port = 0;
-      own_.key = given_key_.empty() ? read_file(path_of(ssh_file::kClientKey) + ".pub") : "";
+      own_.key = given_key_.empty() ? read_regular_file(path_of(ssh_file::kClientKey) + ".pub").value_or("") : "";
     }
     if (auto contributed = input_.host->contribute(contribution_of<SshKeysValue>(own_)); !contributed) {
       report_failure(contributed.error());
