@@ -24,10 +24,6 @@ Rules find_rules(const Snapshot& snapshot) {
   return rules;
 }
 
-std::vector<Breach> check(std::string_view text, const Rules& rules) {
-  return inspect(text, "", rules).breaches;
-}
-
 std::size_t count_servers(const Layout& layout) {
   std::set<std::string_view> ids;
   for (const InstancePlace& instance : layout.instances) {

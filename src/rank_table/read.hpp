@@ -36,13 +36,11 @@ struct Rules {
 /// Reads the rules from the surroundings.
 [[nodiscard]] Rules find_rules(const Snapshot& snapshot);
 
-/// Breaches of HCCL's rules, in the order of the table. An unfinished text has none; one that `read` refuses with an
-/// Error has at least one.
-[[nodiscard]] std::vector<Breach> check(std::string_view text, const Rules& rules = {});
-
 /// The result of reading and checking a text.
 struct Inspection {
   Reading reading;
+  /// Breaches of HCCL's rules, in the order of the table. An unfinished text has none; one that `read` refuses with an
+  /// Error has at least one.
   std::vector<Breach> breaches;
   /// Breaches in the file that `rewrite` corrects, such as numbers where HCCL wants text, and those that only old
   /// versions of HCCL refuse.

@@ -1,5 +1,6 @@
 // Every rule of HCCL has a table that breaks it in one place.
 #include "rank_table/read.hpp"
+#include "rank_table/tables.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 #include "golden/large_tables.hpp"
 #include "rank_table/read.hpp"
 #include "rank_table/rewrite.hpp"
+#include "rank_table/tables.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,14 @@
 #pragma once
 
-// A table for tests of ranks and of the network.
+// A table for tests of ranks and of the network, and what tests of the rules ask for.
 
 #include "rank_table/rank_table.hpp"
+#include "rank_table/read.hpp"
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace muster::rank_table {
 
@@ -20,6 +23,11 @@ inline Table numbered_table(std::size_t nodes, int devices) {
     table.instances.push_back(instance);
   }
   return table;
+}
+
+/// Breaches of HCCL's rules in a text.
+inline std::vector<Breach> check(std::string_view text, const Rules& rules = {}) {
+  return inspect(text, "", rules).breaches;
 }
 
 }  // namespace muster::rank_table
