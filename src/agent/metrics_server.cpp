@@ -24,7 +24,6 @@ using ErrorCode = boost::system::error_code;
 constexpr std::size_t kMostMetricsClients = 8;
 constexpr std::size_t kMostRequestHead = 8'192;
 constexpr std::chrono::seconds kMetricsTimeout{5};
-constexpr int kMostPort = 65'535;
 
 std::string http_answer(const std::string& status, const std::string& body) {
   return "HTTP/1.1 " + status + "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: " +

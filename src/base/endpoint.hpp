@@ -13,6 +13,8 @@ namespace muster {
 /// Default rendezvous port of a job with several nodes, as torchrun's.
 inline constexpr int kUsualPort = 29'500;
 
+inline constexpr int kMostPort = 65'535;
+
 /// A host without brackets, and the text of its port.
 struct Endpoint {
   std::string host;

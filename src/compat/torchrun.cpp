@@ -231,7 +231,6 @@ Endpoint read_endpoint(const std::string& text) {
 /// Fails for an invalid host or port, which torchrun refuses at once too.
 /// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
 Result<> check_endpoint(const Sourced<std::string>& text) {
-  constexpr int kLastPort = 65'535;
   const Endpoint endpoint = read_endpoint(text.value);
   const bool is_host = !endpoint.host.empty() && std::ranges::all_of(endpoint.host, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -243,7 +242,7 @@ Result<> check_endpoint(const Sourced<std::string>& text) {
         text.value.starts_with('/') ? ", not a file, which muster does not need" : describe_host_mistake(text.value);
     return wrong_value(text, "HOST:PORT, with a name or an address as the host" + mistake);
   }
-  if (endpoint.port && !parse_integer(*endpoint.port, 0, kLastPort)) {
+  if (endpoint.port && !parse_integer(*endpoint.port, 0, kMostPort)) {
     return wrong_value(text, "HOST:PORT, with a number from 0 to 65535 as the port");
   }
   return {};

@@ -381,7 +381,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   plan.cluster.hosts = {std::nullopt};
   plan.cluster.slots = {1};
   plan.placement.master_address = snapshot.variable("MASTER_ADDR").value_or("");
-  if (const auto port = parse_integer(snapshot.variable("MASTER_PORT").value_or(""), 1, 65'535)) {
+  if (const auto port = parse_integer(snapshot.variable("MASTER_PORT").value_or(""), 1, kMostPort)) {
     plan.cluster.master_port = static_cast<std::uint16_t>(*port);
   }
   plan.world_size = number("WORLD_SIZE", 1);

@@ -332,7 +332,6 @@ bool read_field(HostfileLine& line, const std::string& word) {
     line.host.user = value;
     return is_first;
   }
-  constexpr int kMostPort = 65'535;
   const int least = key == Key::Port ? 1 : 0;
   const auto number = parse_integer(value, least, key == Key::Port ? kMostPort : kMostWorkers);
   std::optional<int>& field = key == Key::Slots ? line.host.slots : key == Key::Port ? line.host.port : line.most_slots;

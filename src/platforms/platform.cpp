@@ -159,7 +159,7 @@ Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot, co
 }
 
 Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
-  return Sourced<int>{TRY(read_number_within(text, 1, 65'535, "a port")), text.source};
+  return Sourced<int>{TRY(read_number_within(text, 1, kMostPort, "a port")), text.source};
 }
 
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {

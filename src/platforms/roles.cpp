@@ -108,7 +108,7 @@ std::map<int, std::string> listeners_on_leader(const TaskLists& tasks) {
   const auto add = [&](const std::string& text) {
     const Endpoint endpoint = split_endpoint(text);
     if (endpoint.host == leader) {
-      listeners[parse_integer(*endpoint.port, 1, 65'535).value_or(0)] = text;
+      listeners[parse_integer(*endpoint.port, 1, kMostPort).value_or(0)] = text;
     }
   };
   for (const RoleEndpoints& list : tasks.roles) {
@@ -270,13 +270,12 @@ Result<> check_against_tasks(const PlatformFacts& facts, const JobRoles& roles) 
 }
 
 void avoid_listeners(PlatformFacts& facts, const JobRoles& roles) {
-  constexpr int kLast = 65'535;
   std::optional<Sourced<int>>& port = facts.master_port;
   if (!roles.tasks || !port || port->source.kind != SourceKind::Default) {
     return;
   }
   const auto listeners = listeners_on_leader(*roles.tasks);
-  while (port->value < kLast && listeners.contains(port->value)) {
+  while (port->value < kMostPort && listeners.contains(port->value)) {
     ++port->value;
   }
 }

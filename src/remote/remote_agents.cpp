@@ -370,7 +370,6 @@ int slots_of(const FanOut& fan_out, const GivenHost& host) {
 
 /// Port of the leader; empty: there is only one agent.
 std::optional<std::uint16_t> port_of(const FanOut& fan_out) {
-  constexpr int kMostPort = 65'535;
   const auto given = fan_out.order.line.settings.find("master-port");
   const auto port = given ? parse_integer(given->value, 1, kMostPort) : std::nullopt;
   const bool is_needed = given || fan_out.hosts.value.size() > 1;

@@ -27,7 +27,6 @@ constexpr std::size_t kDigits = 32;
 constexpr std::size_t kProofSize = 64;
 /// The kernel's limit of an argument: MAX_ARG_STRLEN.
 constexpr std::size_t kMostCommand = std::size_t{128} << 10U;
-constexpr int kPort = 65'535;
 /// Milliseconds between two attempts to connect, at first and at most.
 constexpr int kFirstPause = 10;
 constexpr int kMostPause = 250;
@@ -86,7 +85,7 @@ Result<UniqueFd> connect_to(const std::string& endpoint, const Deadline& deadlin
   const Endpoint parts = split_endpoint(endpoint);
   boost::system::error_code error;
   const auto host = boost::asio::ip::make_address(parts.host, error);
-  const auto port = parse_integer(parts.port.value_or(""), 1, kPort);
+  const auto port = parse_integer(parts.port.value_or(""), 1, kMostPort);
   if (error || !port) {
     return Error{ErrorKind::BadEnvironment, "'" + endpoint + "' is no address with a port"};
   }

@@ -23,7 +23,6 @@ namespace {
 
 /// Time for a daemon to listen: the nodes of a job start at nearly the same time.
 constexpr std::chrono::seconds kDaemonTimeout{30};
-constexpr int kMostPort = 65'535;
 
 Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
   const auto found = input.variables.find(name);
