@@ -150,6 +150,14 @@ std::string join(std::span<const int> numbers, std::string_view separator) {
   return join(pieces, separator);
 }
 
+bool replace_all(std::string& text, std::string_view what, std::string_view by) {
+  const std::size_t first = text.find(what);
+  for (std::size_t at = first; at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+  return first != std::string::npos;
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kBlanks);

@@ -36,6 +36,9 @@ template <typename List, typename Value>
 [[nodiscard]] std::string join(std::span<const std::string> pieces, std::string_view separator);
 [[nodiscard]] std::string join(std::span<const int> numbers, std::string_view separator);
 
+/// Replaces each `what`. True if there was one.
+bool replace_all(std::string& text, std::string_view what, std::string_view by);
+
 /// The text without blanks, tabs and line ends at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
 

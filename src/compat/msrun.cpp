@@ -185,14 +185,6 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   return {};
 }
 
-std::string replaced(std::string text, std::string_view what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-    text.replace(at, what.size(), by);
-    at += by.size();
-  }
-  return text;
-}
-
 /// Translates --tail_worker_log from global ranks into the local ranks of this node, by msrun's numbering.
 Result<> translate_tail(Translation& t, const Workers& workers) {
   const auto ranks = find_set(t, "tail-worker-log");
@@ -235,9 +227,10 @@ void translate_logs(Translation& t) {
   }
   t.set("tee", {"3", default_of("msrun")});
   if (const auto name = t.find("worker-log-name")) {
-    std::string text = replaced(name->value, "{hostname}", t.snapshot.host_name);
+    std::string text = name->value;
+    replace_all(text, "{hostname}", t.snapshot.host_name);
     if (text.find("{ip}") != std::string::npos) {
-      text = replaced(text, "{ip}", local_end_towards(or_default(t, "master-addr", "127.0.0.1").value).address);
+      replace_all(text, "{ip}", local_end_towards(or_default(t, "master-addr", "127.0.0.1").value).address);
     }
     t.set("set:worker_log_name", {text, name->source});
   }

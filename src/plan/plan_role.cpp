@@ -49,10 +49,8 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
 
 /// Fills the placeholders in one of the user's arguments, as far as the user enabled that.
 std::string fill_argument(std::string argument, const JobRequest& job, const Values& values) {
-  constexpr std::string_view kLocalRank = "${local_rank}";
-  for (std::size_t at = job.fills_local_rank ? argument.find(kLocalRank) : std::string::npos; at != std::string::npos;
-       at = argument.find(kLocalRank, at)) {
-    argument.replace(at, kLocalRank.size(), values.at("local_rank"));
+  if (job.fills_local_rank) {
+    replace_all(argument, "${local_rank}", values.at("local_rank"));
   }
   return job.fills_arguments ? fill_known(argument, values) : argument;
 }

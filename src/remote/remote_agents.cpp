@@ -161,12 +161,8 @@ constexpr auto kSshOptions =
 /// Replaces the host placeholder. True if there was one.
 bool fill_host(std::vector<std::string>& words, const std::string& host) {
   bool is_filled = false;
-  const std::string_view place = kHostPlace;
   for (std::string& word : words) {
-    for (std::size_t at = word.find(place); at != std::string::npos; at = word.find(place, at + host.size())) {
-      word.replace(at, place.size(), host);
-      is_filled = true;
-    }
+    is_filled = replace_all(word, kHostPlace, host) || is_filled;
   }
   return is_filled;
 }
