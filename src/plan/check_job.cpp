@@ -212,13 +212,9 @@ Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
 
 /// Fails for placeholders in the user's arguments that only a listening process has.
 Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const std::string& mode) {
-  const auto is_used = [&](const std::string& word) {
-    return std::ranges::any_of(
-        job.program, [&](const std::string& argument) { return argument.find("{" + word + "}") != std::string::npos; });
-  };
   for (const std::string& word :
        {std::string("endpoint"), std::string("task_config"), std::string(kEndpointsOf) + ":" + role.name}) {
-    if (!role.listens && is_used(word)) {
+    if (!role.listens && use_placeholder(job.program, word)) {
       std::string message = "an argument has '{" + word;
       message += "}', but '" + role.name + "' of the mode '" + mode + "' does not listen";
       return Error{ErrorKind::BadUsage, std::move(message)};
