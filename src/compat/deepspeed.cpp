@@ -140,7 +140,8 @@ Result<> translate_own_devices(Translation& t, const Text& choice) {
   return names.empty() ? Result<>() : set_devices(t, names, choice);  // no device is named: all
 }
 
-void set_choice(const Translation& t, const std::optional<Text>& choice, Settings& settings) {
+/// Sets the choice in the settings or in the translation.
+void set_choice(const Translation& t, const std::optional<Text>& choice, auto& settings) {
   if (choice) {
     settings.set(is_exclusion(t) ? kExcludedHosts : kIncludedHosts, *choice);
   }
@@ -202,14 +203,6 @@ Result<> count_nodes_of_file(Translation& t, const Text& file, const std::option
   return set_own_share(t, listed.value, file, choice);
 }
 
-/// Sets the list of hosts for muster to start. The choice applies when the file is read.
-void set_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
-  t.set("hostfile", file);
-  if (choice) {
-    t.set(is_exclusion(t) ? kExcludedHosts : kIncludedHosts, *choice);
-  }
-}
-
 /// Defaults to one node, without a rendezvous, if neither a list, a count nor the platform has the number.
 void default_nodes(Translation& t) {
   const bool is_about = t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
@@ -238,7 +231,8 @@ Result<> translate_hosts(Translation& t) {
     TRY(settle_starter(t, *file, kept));
     const auto starter = find_starter(t);
     if (!starter) {
-      set_list(t, *file, choice);
+      t.set("hostfile", *file);
+      set_choice(t, choice, t);  // applies when the file is read
       return {};
     }
     t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
