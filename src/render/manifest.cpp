@@ -108,7 +108,7 @@ const std::vector<std::string>& restart_codes() {
 std::string fill_file(std::string_view file, const Values& values) {
   const auto texts = manifest_texts();
   const auto text = std::ranges::find_if(texts, [&](const ManifestText& one) { return one.name == file; });
-  return fill_lines(text->text, values);
+  return std::string(trim(fill_lines(text->text, values)));
 }
 
 Result<std::string> render_manifest(const ManifestRequest& request) {
@@ -121,7 +121,7 @@ Result<std::string> render_manifest(const ManifestRequest& request) {
   if (is_of_kubernetes(request.kind)) {
     add_pod_values(values, request);
   }
-  return fill_file(find_kind(request.kind).file, values);
+  return fill_file(find_kind(request.kind).file, values) + "\n";
 }
 
 // Fills the lines of a manifest.
@@ -164,17 +164,6 @@ std::string fill_lines(std::string_view text, const Values& values) {
 
 namespace {
 
-/// The code point at `at` and its length in bytes. The text is valid UTF-8.
-std::pair<std::uint32_t, std::size_t> character_at(std::string_view text, std::size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  const std::size_t length = first < 0x80U ? 1 : first < 0xe0U ? 2 : first < 0xf0U ? 3 : 4;
-  std::uint32_t code = length == 1 ? first : first & (0xffU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    code = code << 6U | (static_cast<unsigned char>(text[at + i]) & 0x3fU);
-  }
-  return {code, length};
-}
-
 /// False for characters that some YAML reader takes for a line end or refuses: they are escaped.
 bool is_plain(std::uint32_t code) {
   const bool is_break = code == 0x2028 || code == 0x2029 || code == 0xfeff;
@@ -199,7 +188,8 @@ bool is_utf8(std::string_view text) {
 std::string quoted_text(std::string_view text) {
   std::string result = "\"";
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, length] = character_at(text, at);
+    const auto sequence = text.substr(at, std::max<std::size_t>(1, utf8_sequence(text.substr(at))));
+    const char32_t code = utf8_character(sequence);
     if (code == '"' || code == '\\') {
       result += '\\';
       result += static_cast<char>(code);
@@ -208,11 +198,11 @@ std::string quoted_text(std::string_view text) {
     } else if (code == '\t') {
       result += "\\t";
     } else if (is_plain(code)) {
-      result += text.substr(at, length);
+      result += sequence;
     } else {
       result += escaped(code);
     }
-    at += length;
+    at += sequence.size();
   }
   return result + '"';
 }
@@ -270,7 +260,7 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   // Without a port muster uses one from the Slurm step.
   values["port"] = request.port ? std::to_string(*request.port) : "";
   values["container"] = request.image.empty() ? "" : shell_word(request.image);
-  values["token"] = request.token == TokenFrom::Platform ? std::string(trim(fill_file("slurm-token.sh", {}))) : "";
+  values["token"] = request.token == TokenFrom::Platform ? fill_file("slurm-token.sh", {}) : "";
   values["restart_codes"] = join(restart_codes(), " | ");
   values["words"] = shell_line(request.arguments);
 }

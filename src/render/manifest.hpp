@@ -79,7 +79,7 @@ void add_pod_values(Values& values, const ManifestRequest& request);
 /// Exit codes of muster after which a restart of the job may help: docs/interfaces.md.
 [[nodiscard]] const std::vector<std::string>& restart_codes();
 
-/// The filled text of a file in templates/manifests.
+/// The filled text of a file in templates/manifests, without its last line end.
 [[nodiscard]] std::string fill_file(std::string_view file, const Values& values);
 
 // The files of templates/manifests, embedded at build time by cmake/embed_texts.cmake.

@@ -289,10 +289,6 @@ std::string environment_of(const ManifestRequest& request) {
   return block("env:", lines);
 }
 
-std::string without_end(const std::string& text) {
-  return std::string(trim(text));
-}
-
 void add_scheduling(Values& values, const ManifestRequest& request) {
   const bool is_volcano = request.scheduler == "volcano";
   values["volcano_queue"] = is_volcano ? request.queue : "";
@@ -303,7 +299,7 @@ void add_scheduling(Values& values, const ManifestRequest& request) {
   values["pod_group"] = "";
   values["pod_group_policy"] = "";
   if (!request.scheduler.empty()) {
-    values["pod_group"] = without_end(fill_file("pod-group-" + request.scheduler + ".yaml", values));
+    values["pod_group"] = fill_file("pod-group-" + request.scheduler + ".yaml", values);
     values["pod_group_policy"] =
         block("podGroupPolicy:", is_volcano ? "volcano: {}" : "coscheduling:\n  scheduleTimeoutSeconds: 120");
   }
@@ -364,10 +360,10 @@ void add_pod_values(Values& values, const ManifestRequest& request) {
   add_names(values, request);
   add_scheduling(values, request);
   add_policies(values, request);
-  values["token_advice"] = request.token == TokenFrom::Secret ? without_end(fill_file("token.yaml", values)) : "";
-  values["pod"] = without_end(fill_file("pod.yaml", values));
-  values["pod_metadata"] = without_end(fill_file("pod-metadata.yaml", values));
-  values["workers"] = request.nodes > 1 ? without_end(fill_file("kubeflow-workers.yaml", values)) : "";
+  values["token_advice"] = request.token == TokenFrom::Secret ? fill_file("token.yaml", values) : "";
+  values["pod"] = fill_file("pod.yaml", values);
+  values["pod_metadata"] = fill_file("pod-metadata.yaml", values);
+  values["workers"] = request.nodes > 1 ? fill_file("kubeflow-workers.yaml", values) : "";
 }
 
 }  // namespace muster::render
