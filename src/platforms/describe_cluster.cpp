@@ -265,7 +265,7 @@ constexpr auto kReaders = std::to_array<std::pair<const char*, OptionReader>>({
     {"job-id", kInto<&ClusterRequest::job_id, read_text>},
     {"roles", kInto<&ClusterRequest::roles, read_text>},
     {"nnodes", kInto<&ClusterRequest::nodes, read_node_range>},
-    {"total-workers", kInto<&ClusterRequest::workers, read_worker_count>},
+    {"total-workers", kInto<&ClusterRequest::workers, read_sourced_number<1, kMostWorkers, "a number of workers">>},
     {"max-restarts", kInto<&ClusterRequest::max_restarts, read_restarts>},
     {"node-rank", kInto<&ClusterRequest::node_rank, read_node_rank>},
     {"master-addr", kInto<&ClusterRequest::master_address, read_address>},

@@ -180,13 +180,10 @@ const FrameworkNames* find_framework(const Snapshot& snapshot) {
   return &*found;
 }
 
-Result<Sourced<int>> read_devices(const Sourced<std::string>& text) {
-  return Sourced<int>{TRY(read_integer(text, 1, kMostWorkers, "a number of devices of at least 1")), text.source};
-}
-
 Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, const Snapshot& snapshot) {
-  const auto all = TRY(read_variable(snapshot, names.devices, read_devices));
-  const auto local = TRY(read_variable(snapshot, names.local_devices, read_devices));
+  constexpr auto kRead = read_sourced_integer<1, kMostWorkers, "a number of devices of at least 1">;
+  const auto all = TRY(read_variable(snapshot, names.devices, kRead));
+  const auto local = TRY(read_variable(snapshot, names.local_devices, kRead));
   if (all->value % local->value != 0) {
     return contradiction(*all, *local, "all devices must be a multiple of those of one node");
   }

@@ -38,10 +38,6 @@ Result<Sourced<std::string>> read_name(const Sourced<std::string>& text) {
   return read_letters(text, 253);
 }
 
-Result<Sourced<int>> read_start_count(const Sourced<std::string>& text) {
-  return Sourced<int>{TRY(read_number_within(text, 1, 1'000'000, "a number of starts")), text.source};
-}
-
 /// "modelarts-job-4711-worker-3" is the instance with index 3.
 Result<Sourced<int>> read_instance_index(const Sourced<std::string>& text) {
   const std::size_t dash = text.value.rfind('-');
@@ -159,7 +155,8 @@ Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
   }
   facts.mode_of_workers = method->mode;
   return method->workers == nullptr ? Result<>()
-                                    : read_into(facts.workers, snapshot, method->workers, read_worker_count);
+                                    : read_into(facts.workers, snapshot, method->workers,
+                                                read_sourced_number<1, kMostWorkers, "a number of workers">);
 }
 
 /// Makes the first host the leader. The leader's address must not be known as another node's.
@@ -224,7 +221,7 @@ Result<> read_engine_tasks(PlatformFacts& facts, const TaskVariables& names, con
 Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
   Sourced<int> restarts{0, from_variable("")};
   for (const char* const name : {"MA_SCHEDULE_CNT", "MA_PROC_START_CNT"}) {
-    const auto starts = TRY(read_variable(snapshot, name, read_start_count));
+    const auto starts = TRY(read_variable(snapshot, name, read_sourced_number<1, 1'000'000, "a number of starts">));
     if (starts) {
       restarts.value += starts->value - 1;
       restarts.source.name += (restarts.source.name.empty() ? "" : "+") + starts->source.name;

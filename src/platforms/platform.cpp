@@ -124,10 +124,6 @@ Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
   return Sourced<int>{TRY(read_number_within(text, 1, kMostNodes, "a number of nodes")), text.source};
 }
 
-Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
-  return Sourced<int>{TRY(read_number_within(text, 1, kMostWorkers, "a number of workers")), text.source};
-}
-
 Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text) {
   const std::size_t colon = text.value.find(':');
   const bool is_range = colon != std::string::npos;

@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
+#include "options/readers.hpp"
 #include "platforms/cluster.hpp"
 #include "platforms/request.hpp"
 
@@ -189,10 +190,19 @@ void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range);
 
 /// Each of these functions reads a value strictly; an error names its source.
 [[nodiscard]] Result<Sourced<int>> read_node_count(const Sourced<std::string>& text);
-[[nodiscard]] Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<int>> read_port(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<std::string>> read_address(const Sourced<std::string>& text);
+
+/// Read as `read_number_within` and `read_integer` do, and keep the source.
+template <int kLeast, int kMost, Literal kWhat>
+Result<Sourced<int>> read_sourced_number(const Sourced<std::string>& text) {
+  return Sourced<int>{TRY(read_number_within(text, kLeast, kMost, kWhat.text.data())), text.source};
+}
+template <int kLeast, int kMost, Literal kExpected>
+Result<Sourced<int>> read_sourced_integer(const Sourced<std::string>& text) {
+  return Sourced<int>{TRY(read_integer(text, kLeast, kMost, kExpected.text.data())), text.source};
+}
 
 /// Reads `text` by `reader`; empty where there is none.
 template <typename T>

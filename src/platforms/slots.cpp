@@ -12,14 +12,6 @@
 namespace muster {
 namespace {
 
-Result<Sourced<int>> read_device_count(const Sourced<std::string>& text) {
-  return Sourced<int>{TRY(read_number_within(text, 0, 65'536, "a number of devices")), text.source};
-}
-
-Result<Sourced<int>> read_all_devices(const Sourced<std::string>& text) {
-  return Sourced<int>{TRY(read_number_within(text, 0, kMostWorkers, "a number of devices")), text.source};
-}
-
 /// Checks that the number of all workers is nodes times slots of this node, if no source has the number per node.
 Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const long long together = static_cast<long long>(facts.nodes->value) * slots.value;
@@ -75,7 +67,7 @@ bool are_processes_shared(const PlatformFacts& facts) {
 }  // namespace
 
 Result<> read_devices(PlatformFacts& facts, const std::optional<Sourced<std::string>>& text) {
-  const auto devices = text ? TRY(read_device_count(*text)) : Sourced<int>{};
+  const auto devices = text ? TRY((read_sourced_number<0, 65'536, "a number of devices">(*text))) : Sourced<int>{};
   if (devices.value > 0) {
     facts.slots = as_text(devices);
   }
@@ -87,7 +79,7 @@ Result<> read_devices(PlatformFacts& facts, const Snapshot& snapshot, const std:
 }
 
 Result<> check_all_devices(const PlatformFacts& facts, const Snapshot& snapshot, const std::string& name) {
-  const auto all = TRY(read_variable(snapshot, name, read_all_devices));
+  const auto all = TRY(read_variable(snapshot, name, read_sourced_number<0, kMostWorkers, "a number of devices">));
   if (!all || !facts.nodes || !facts.slots) {
     return {};
   }
@@ -179,10 +171,6 @@ Result<> add_slots(Cluster& cluster, const PlatformFacts& facts, const Sourced<i
 
 namespace {
 
-Result<Sourced<int>> read_local_size(const Sourced<std::string>& text) {
-  return Sourced<int>{TRY(read_integer(text, 1, kMostNodes, "a number of processes of at least 1")), text.source};
-}
-
 Result<> check_share(const PlatformFacts& facts) {
   const HostShare& share = *facts.share;
   if (share.local_rank.value >= share.local_size.value) {
@@ -218,7 +206,8 @@ Result<> read_tasks(PlatformFacts& facts, const Snapshot& snapshot, const TaskVa
   TRY(read_into(facts.nodes, snapshot, names.size, read_node_count));
   TRY(read_into(facts.node_rank, snapshot, names.rank, read_node_rank));
   const auto local_rank = TRY(read_variable(snapshot, names.local_rank, read_node_rank));
-  const auto local_size = TRY(read_variable(snapshot, names.local_size, read_local_size));
+  const auto local_size = TRY(read_variable(
+      snapshot, names.local_size, read_sourced_integer<1, kMostNodes, "a number of processes of at least 1">));
   for (const char* const name : {names.size, names.rank, names.local_rank, names.local_size}) {
     if (!snapshot.has(name)) {
       return Error{ErrorKind::BadEnvironment,

@@ -94,10 +94,6 @@ Result<Sourced<int>> read_rank(const Snapshot& snapshot, const char* name, const
   return rank;
 }
 
-Result<Sourced<int>> read_cores(const Text& text) {
-  return Sourced<int>{TRY(read_integer(text, 1, kMostWorkers, "a number of CPUs")), text.source};
-}
-
 /// Makes one task one worker and one node.
 Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
   const Source source = from_variable("SLURM_STEP_TASKS_PER_NODE");
@@ -113,7 +109,9 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   const auto local = TRY(read_rank(snapshot, "SLURM_LOCALID", here));
   facts.nodes = all;
   facts.node_rank = task;
-  const auto cores = TRY(read_variable(snapshot, "SLURM_CPUS_PER_TASK", read_cores));  // set only where requested
+  const auto cores =
+      TRY(read_variable(snapshot, "SLURM_CPUS_PER_TASK",
+                        read_sourced_integer<1, kMostWorkers, "a number of CPUs">));  // set only where requested
   facts.share = HostShare{local, here, node.value, step.nodes.value};
   if (cores) {
     facts.share->cores = cores->value;
