@@ -219,7 +219,7 @@ void ControlServer::accept() {
     is_accepting_ = false;
     if (error) {
       // Not at once: no file descriptor is left, and the kernel would fail again.
-      retry_.start(kClientTimeout, [this] { accept(); });
+      retry_.start(kClientTimeout, std::bind_front(&ControlServer::accept, this));
       return;
     }
     // Asio does not set close-on-exec on accepted sockets: workers must not inherit them.
