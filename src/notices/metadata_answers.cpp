@@ -37,8 +37,8 @@ Error unexpected(const HttpAnswer& answer) {
                     std::to_string(answer.status));
 }
 
-constexpr const char* kIsoTime = "%Y-%m-%dT%H:%M:%SZ";          // "2017-09-18T08:22:00Z"
-constexpr const char* kHttpTime = "%a, %d %b %Y %H:%M:%S GMT";  // "Mon, 18 Sep 2017 08:22:00 GMT"
+constexpr const char* kIsoTime = "%Y-%m-%dT%H:%M:%SZ";          // 2017-09-18T08:22:00Z
+constexpr const char* kHttpTime = "%a, %d %b %Y %H:%M:%S GMT";  // Mon, 18 Sep 2017 08:22:00 GMT
 
 /// The program sets no locale, so that the names are English.
 std::optional<std::chrono::sys_seconds> read_time(std::string_view text, const char* format) {
