@@ -266,8 +266,10 @@ bool contains_rank_zero(const control::NodeStatus& status) {
 hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
   const auto deadline = Clock::now() + kMostTime;
   const std::vector<int> recorders = find_recorders(status, sources.recorder_folder);
-  const std::vector<int> asked = sources.asks_recorders ? ask_recorders(recorders, sources.recorder_folder)
-                                                        : std::vector<int>();  // first: they need a second
+  std::vector<int> asked;
+  if (sources.asks_recorders) {
+    asked = ask_recorders(recorders, sources.recorder_folder);  // first: they need a second
+  }
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   gathered.has_idle_recorders = !recorders.empty() && !sources.asks_recorders;

@@ -103,7 +103,8 @@ void read_group(const json::value& value, const std::string& host, std::vector<R
   }
 }
 
-/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "fabric_bytes": N, "progress": [...]}`.
+/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "fabric_bytes": N, "has_idle_recorders": true,
+/// "progress": [...]}`.
 /// False: it is none.
 bool read_line(const std::string& line, Evidence& evidence) {
   const auto node = parse_object(line);

@@ -139,8 +139,8 @@ class PipeReader {
   boost::asio::io_context& io_;
   OutputQueues& queues_;
   std::vector<std::unique_ptr<Stream>> streams_;
-  std::vector<int> open_of_worker_;  ///< number of open streams, by worker
-  std::chrono::steady_clock::time_point disregard_until_;
+  std::vector<int> open_of_worker_;                        ///< number of open streams, by worker
+  std::chrono::steady_clock::time_point disregard_until_;  ///< see `disregard_output_until`
   DelayedCall quiet_timer_;         ///< one for all streams; runs only while there is something to settle or to draw
   std::unique_ptr<char[]> buffer_;  ///< shared: each read is delivered before the next
   std::string shown_;               ///< lines on their way to a console or a file
