@@ -148,7 +148,9 @@ void Agent::on_signal(int signal) {
 
 void Agent::stop(int signal) {
   if (shutdown_.has_begun()) {
-    shutdown_.exit_now();
+    if (loop_.ends_drain(signal)) {
+      shutdown_.exit_now();
+    }
     return;
   }
   shutdown_.watch_end();

@@ -94,9 +94,10 @@ void Attempt::stop(int signal, const std::string& reason, std::optional<std::chr
 void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
   act_on_failures();  // a worker that is dead by now has not ended because of the notice
   handle(is_withdrawn ? Event(NoticeWithdrawn{}) : Event(NoticeGiven{signal}));
-  if (signal && !is_withdrawn && supervisor_.is_running_normally()) {
-    stop_.note_asked();
-    workers_.signal_processes(*signal);
+  if (is_withdrawn) {
+    stop_.forget_notice();
+  } else if (signal && supervisor_.is_running_normally()) {
+    stop_.send_notice(*signal);
   }
 }
 
@@ -327,6 +328,7 @@ void Attempt::process() {
     }
     carry_out(supervisor_.on(event));
   }
+  stop_.ask_adopted();
 }
 
 void Attempt::carry_out(const std::vector<Action>& actions) {
@@ -366,7 +368,7 @@ void Attempt::act(const SendStopSignal& action) {
   collect_deaths();  // a worker that is dead by now has not ended by our signal
   pause_timer_.cancel();
   owner_.record({.kind = ledger::Kind::StopSent, .number = action.signal});
-  stop_.send_stop_signal(action.signal, starter_.tried());
+  stop_.send_stop_signal(action.signal);
 }
 
 void Attempt::act(const StopOrphans& /*action*/) {

@@ -57,7 +57,7 @@ class Attempt {
 
   /// Sends the workers the stop signal, by order of the gang; `most_grace` limits their grace, even if it has begun.
   void stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
-  /// Stop request from outside: the first one sends the workers the signal, the second one SIGKILL.
+  /// Stop request from outside: the first one sends the workers the signal; INT or QUIT after it SIGKILL.
   void request_stop(int signal) { handle(StopRequested{signal}); }
   /// A notice of suspension, or its withdrawal: a worker that ends from now on ends because of it. `signal`, if set,
   /// is sent to the workers' main processes alone, since their helpers may die of it.
@@ -146,6 +146,7 @@ class Attempt {
   void act(const SendStopSignal& action);
   void act(const StopOrphans& action);
   void act(const StartGrace& /*action*/) { stop_.start_grace(); }
+  void act(const TellGrace& action) { stop_.tell_grace(action.signal); }
   void act(const KillEverything& action);
   void act(const Finish& action);
   void rest();

@@ -402,6 +402,11 @@ void AttemptLog::on_asked_to_end(const EndRequest& request) {
            (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
 }
 
+void AttemptLog::on_repeated_request(int signal, std::chrono::nanoseconds left) {
+  log_info(signal_name(signal) + " received again: what was asked to end keeps its time, " + seconds_of(left) +
+           " left; SIGINT (Ctrl-C) kills now");
+}
+
 void AttemptLog::on_still_waiting(std::chrono::nanoseconds left) {
   const ProcessNames names = living();
   log_info("waiting for " + (names.size() == 0 ? "processes that workers left behind" : names.describe()) +

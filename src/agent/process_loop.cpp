@@ -1,7 +1,10 @@
 // Reads signals and watches the guard, for the agent and for the remote launcher.
 #include "agent/process_loop.hpp"
 
+#include "base/log.hpp"
+#include "base/signals.hpp"
 #include "process/guarantees.hpp"
+#include "supervise/exit_status.hpp"
 
 #include <utility>
 
@@ -49,17 +52,36 @@ bool ProcessLoop::is_new_stop(int signal) {
     stop_sent_by_guard_ = 0;
     return false;
   }
-  if (ignored_signals_.contains(signal) || !stop_debounce_.is_new()) {
+  if (ignored_signals_.contains(signal)) {
+    log_ignored(signal);
     return false;
   }
+  if (!stop_debounce_.is_new(signal)) {
+    return false;
+  }
+  ++stops_;
   heartbeat_sender_.start_heartbeats();
   return true;
+}
+
+bool ProcessLoop::ends_drain(int signal) const {
+  return stops_ <= 1 || is_from_keyboard(signal);
+}
+
+/// HUP is ignored in silence, which is what nohup is for. Who sends INT or QUIT expects an end.
+void ProcessLoop::log_ignored(int signal) {
+  if (is_from_keyboard(signal) && !std::exchange(has_logged_ignored_, true)) {
+    log_info(signal_name(signal) +
+             " has no effect: it was ignored when muster was started, as a shell does for a job in the background; "
+             "SIGTERM or 'muster stop' ends the job");
+  }
 }
 
 void ProcessLoop::note_stop_of_workers(int signal) {
   if (link_.page.stop_sent_by_guard()) {
     heartbeat_sender_.start_heartbeats();
-    (void)stop_debounce_.is_new();
+    (void)stop_debounce_.is_new(signal);
+    ++stops_;
     stop_sent_by_guard_ = signal;
   }
 }

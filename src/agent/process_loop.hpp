@@ -42,6 +42,8 @@ class ProcessLoop {
   /// True for a stop signal that is a request of its own: the guard expects heartbeats from then on. False: the signal
   /// is ignored, or an echo of an earlier one.
   [[nodiscard]] bool is_new_stop(int signal);
+  /// True if the stop signal just heard ends the wait for slow consoles: the first one, or one from a keyboard.
+  [[nodiscard]] bool ends_drain(int signal) const;
   /// The workers have got this stop signal. If the guard has sent it, the same signal, still pending here, is no new
   /// request.
   void note_stop_of_workers(int signal);
@@ -60,6 +62,7 @@ class ProcessLoop {
   using ErrorCode = boost::system::error_code;
 
   void wait_for_signals();
+  void log_ignored(int signal);
 
   GuardLink link_;
   const RunOptions& options_;
@@ -72,6 +75,8 @@ class ProcessLoop {
   Descriptor lifeline_;
   HeartbeatSender heartbeat_sender_;
   SignalDebounce stop_debounce_;
+  int stops_ = 0;  ///< requests so far
+  bool has_logged_ignored_ = false;
   int stop_sent_by_guard_ = 0;  ///< sent by the guard to the workers already, and still to be read here
   Clock::time_point started_ = Clock::now();
 };

@@ -3,6 +3,7 @@
 
 #include "agent/rank_evidence.hpp"
 #include "control/status.hpp"
+#include "process/programs.hpp"
 
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ constexpr std::chrono::milliseconds kOrphanDelay{500};
 constexpr std::chrono::seconds kRankPollInterval{1};
 /// Time for a look at the workers before SIGKILL.
 constexpr std::chrono::milliseconds kLookTimeout{500};
+/// Time for helpers, which get the stop signal last, to act on it.
+constexpr std::chrono::milliseconds kLastMoment{100};
 constexpr std::size_t kMostPlaceBytes = std::size_t{64} << 10U;
 
 }  // namespace
@@ -31,7 +34,8 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       look_(input.io, input.helpers),
       kill_loop_(*this, input.io, workers, sweeper_, input.helpers),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
-      rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }) {}
+      rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }),
+      last_moment_(input.io, kLastMoment, [this] { on_event(GraceEnded{}); }) {}
 
 void StopSequence::note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
   if (most_grace) {
@@ -42,19 +46,35 @@ void StopSequence::note_order(const std::string& reason, std::optional<std::chro
   request_.reason = reason;
 }
 
-void StopSequence::send_stop_signal(int signal, std::size_t tried) {
+void StopSequence::send_notice(int signal) {
+  has_asked_ = true;
+  (void)sweeper_.send_stop_signal(workers_.programs_for(signal), signal);
+}
+
+void StopSequence::send_stop_signal(int signal) {
   has_asked_ = true;
   request_.signal = signal;
   request_.grace = grace_.length();
   const auto guards = sent_by_guard();
-  workers_.send_stop_signal(signal, guards ? std::optional(guards->at) : std::nullopt);
+  (void)sweeper_.send_stop_signal(workers_.begin_stop(signal, guards ? std::optional(guards->at) : std::nullopt),
+                                  signal);
   workers_.go_on();  // a stopped worker could not handle the signal
-  std::set<pid_t> living = workers_.living_pids();
-  if (living.size() < tried && Reaper::has_children() && !guards) {
-    living.merge(excluded());
-    sweeper_.send_stop_signal(sweeper_.orphans(living), signal);
-  }
+  asks_adopted_ = !guards;
+  ask_adopted();
   log_.on_asked_to_end(request_);
+}
+
+/// A program whose shell or runner has ended by the signal may not have got it. What that program has started itself
+/// comes to us when it ends, and not before.
+void StopSequence::ask_adopted() {
+  if (!asks_adopted_ || !Reaper::has_children()) {
+    return;
+  }
+  std::set<pid_t> known = workers_.living_pids();
+  known.merge(excluded());
+  if (const std::vector<Process> adopted = sweeper_.adopted(known); !adopted.empty()) {
+    (void)sweeper_.send_stop_signal(programs_of(adopted), request_.signal);
+  }
 }
 
 void StopSequence::stop_orphans(bool is_succeeding) {
@@ -64,7 +84,8 @@ void StopSequence::stop_orphans(bool is_succeeding) {
   if (is_succeeding) {
     orphan_timer_.ask();
   } else {
-    sweeper_.send_stop_signal(sweeper_.orphans(excluded()), request_.signal);
+    asks_adopted_ = !sent_by_guard();
+    ask_adopted();
   }
 }
 
@@ -73,6 +94,8 @@ void StopSequence::kill() {
   look_.cancel();
   orphan_timer_.cancel();
   has_asked_ = true;
+  asks_adopted_ = false;
+  last_moment_.cancel();
   kill_loop_.start();
 }
 
@@ -82,6 +105,8 @@ void StopSequence::cancel() {
   kill_loop_.cancel();
   orphan_timer_.cancel();
   rank_timer_.cancel();
+  last_moment_.cancel();
+  asks_adopted_ = false;
 }
 
 bool StopSequence::is_nothing_left() const {
@@ -99,6 +124,7 @@ bool StopSequence::is_answer(const Death& death, const StopSentByGuard& request)
 
 /// Looks where the workers are that did not end, if there is time for it.
 void StopSequence::on_grace_ended() {
+  grace_.cancel();  // its progress is over, too
   if (orphan_timer_.is_pending()) {
     orphan_timer_.cancel();
     check_orphans();
@@ -137,7 +163,8 @@ void StopSequence::give_up_on_workers(const HelperTask::Answer& places) {
       log_.on_overdue(i, request_, known[i]);
     }
   }
-  on_event(GraceEnded{});
+  const bool asks_helpers = !is_urgent_ && sweeper_.send_stop_signal(sweeper_.orphans(excluded()), request_.signal);
+  asks_helpers ? last_moment_.ask() : on_event(GraceEnded{});
 }
 
 /// `found` has the workers' indices as ranks.
@@ -172,14 +199,16 @@ void StopSequence::check_orphans() {
   }
   if (is_proc_ours()) {
     end_orphans(sweeper_.orphans(excluded()));
+    asks_adopted_ = true;
   } else {
     give_up_waiting({});  // without /proc, processes can be neither signalled nor killed
   }
 }
 
-void StopSequence::end_orphans(const std::vector<Process>& left) {
+void StopSequence::end_orphans(std::vector<Process> left) {
   log_.on_orphans(left);
-  sweeper_.send_stop_signal(left, request_.signal);
+  std::erase_if(left, [](const Process& process) { return process.parent != ::getpid(); });
+  (void)sweeper_.send_stop_signal(programs_of(left), request_.signal);
 }
 
 void StopSequence::on_started(std::size_t worker) {

@@ -43,13 +43,20 @@ class StopSequence : private StopTimersOwner {
   [[nodiscard]] bool is_ordered() const { return request_.is_ordered; }
   /// True if we have signalled workers, which may have ended because of it.
   [[nodiscard]] bool has_asked() const { return has_asked_; }
-  void note_asked() { has_asked_ = true; }
 
-  /// Sends the signal to each worker and, if some of the `tried` ones have ended, to orphans.
-  void send_stop_signal(int signal, std::size_t tried);
+  /// Sends the signal of a notice to each worker's programs, once.
+  void send_notice(int signal);
+  /// The notice is withdrawn: a later one is sent again.
+  void forget_notice() { sweeper_.forget_sent(); }
+
+  /// Sends the signal to each worker's programs, and from now on to what ended workers have left behind.
+  void send_stop_signal(int signal);
+  /// Asks processes that have come to us since the last call, as children of ended workers.
+  void ask_adopted();
   /// All workers have ended. After a success, their orphans get some time to exit by themselves.
   void stop_orphans(bool is_succeeding);
   void start_grace() { grace_.start(); }
+  void tell_grace(int signal) { log_.on_repeated_request(signal, grace_.left()); }
   /// Sends SIGKILL to every process until none is left.
   void kill();
   void cancel();
@@ -72,7 +79,7 @@ class StopSequence : private StopTimersOwner {
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void check_orphans();
   void check_rank_orphans();
-  void end_orphans(const std::vector<Process>& left);
+  void end_orphans(std::vector<Process> left);
   void give_up_waiting(const std::vector<Process>& left);
   [[nodiscard]] std::set<pid_t> excluded() const;
 
@@ -86,10 +93,12 @@ class StopSequence : private StopTimersOwner {
   KillLoop kill_loop_;
   DelayedCall orphan_timer_;
   DelayedCall rank_timer_;
+  DelayedCall last_moment_;                                            ///< between the signal for helpers and SIGKILL
   std::optional<std::chrono::steady_clock::time_point> orphans_seen_;  ///< when orphans of ranks were first seen
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool has_heard_guard_ = false;
   bool has_asked_ = false;
+  bool asks_adopted_ = false;
   bool is_urgent_ = false;  ///< something else limits the grace
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .reason = {}, .grace = {}};
 };

@@ -54,4 +54,8 @@ std::optional<int> parse_signal(std::string_view name) {
   return parse_real_time(word);
 }
 
+bool is_from_keyboard(int signal) {
+  return signal == SIGINT || signal == SIGQUIT;
+}
+
 }  // namespace muster

@@ -334,6 +334,12 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
+bool is_shell(std::string_view name) {
+  constexpr auto kShells = std::to_array<std::string_view>(
+      {"sh", "bash", "dash", "ash", "ksh", "ksh93", "mksh", "zsh", "fish", "csh", "tcsh"});
+  return std::ranges::find(kShells, name) != kShells.end();
+}
+
 std::string shell_line(std::span<const std::string> words) {
   std::string line;
   for (const std::string& word : words) {

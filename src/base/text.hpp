@@ -88,6 +88,9 @@ bool replace_all(std::string& text, std::string_view what, std::string_view by);
 /// Quotes a word for bash, byte for byte and on one line; a word without special characters stays plain.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
+/// True for the file name of a shell.
+[[nodiscard]] bool is_shell(std::string_view name);
+
 /// Quotes the words and joins them into a shell command.
 [[nodiscard]] std::string shell_line(std::span<const std::string> words);
 

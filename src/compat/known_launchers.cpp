@@ -238,11 +238,6 @@ PythonRun read_python_words(Strings words) {
   return without_modules(read_options(words));
 }
 
-bool is_shell(std::string_view name) {
-  constexpr auto kShells = std::to_array<std::string_view>({"sh", "bash", "dash", "ash", "ksh", "zsh"});
-  return contains(kShells, name);
-}
-
 ShellWords read_shell_words(Strings words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];

@@ -51,6 +51,4 @@ struct ShellWords {
 
 [[nodiscard]] ShellWords read_shell_words(std::span<const std::string> words);
 
-[[nodiscard]] bool is_shell(std::string_view name);
-
 }  // namespace muster

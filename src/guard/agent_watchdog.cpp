@@ -101,8 +101,11 @@ std::optional<AgentHeartbeat::Instant> earlier(std::optional<AgentHeartbeat::Ins
 
 }  // namespace
 
-void AgentWatchdog::on_stop_asked(Instant now) {
-  kill_from_ = asked_ ? std::min(*kill_from_, now) : now + grace_;
+void AgentWatchdog::on_stop_asked(Instant now, bool means_now) {
+  if (asked_ && means_now) {
+    kill_from_ = std::min(*kill_from_, now);
+  }
+  kill_from_ = kill_from_.value_or(now + grace_);
   asked_ = asked_.value_or(now);
 }
 

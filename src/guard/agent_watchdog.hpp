@@ -134,8 +134,8 @@ class AgentWatchdog {
   AgentWatchdog(std::chrono::milliseconds grace, std::function<ProcessSample()> see)
       : grace_(grace), see_(std::move(see)) {}
 
-  /// The agent got a stop request; at the second one the grace is over.
-  void on_stop_asked(Instant now);
+  /// The agent got a stop request. A repeated one ends the grace if it `means_now`.
+  void on_stop_asked(Instant now, bool means_now);
 
   [[nodiscard]] Act check(const AgentHeartbeat& heartbeat, Instant now);
   /// Time of the next poll; empty: none before the next event.

@@ -2,6 +2,7 @@
 #include "guard/guard.hpp"
 
 #include "base/log.hpp"
+#include "base/signals.hpp"
 #include "environment/mounted_files.hpp"
 #include "guard/guard_cleanup.hpp"
 #include "process/descendants.hpp"
@@ -191,9 +192,9 @@ void Guard::take(int signal) {
 void Guard::pass_on(int signal) {
   (void)::kill(agent_, signal);
   const bool asks = setup_.stop_signals.contains(signal) && !setup_.ignored_signals.contains(signal);
-  if (asks && stop_debounce_.is_new()) {
+  if (asks && stop_debounce_.is_new(signal)) {
     asked_by_ = signal;
-    watch_.on_stop_asked(Clock::now());
+    watch_.on_stop_asked(Clock::now(), is_from_keyboard(signal));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "guard/guard_cleanup.hpp"
 
 #include "process/helper_process.hpp"
+#include "process/programs.hpp"
 #include "process/reaper.hpp"
 
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <csignal>
 #include <functional>
+#include <iterator>
 
 namespace muster {
 namespace {
@@ -25,7 +27,7 @@ bool will_die(const Process& process) {
 std::set<pid_t> ended_children(pid_t parent) {
   std::set<pid_t> ended;
   for (const Process& process : read_processes()) {
-    if (process.parent == parent && (is_dead(process) || is_exiting(process.pid))) {
+    if (process.parent == parent && (is_dead(process) || is_exiting(process))) {
       ended.insert(process.pid);
     }
   }
@@ -83,11 +85,15 @@ std::set<pid_t> GuardCleanup::excluded() const {
 }
 
 void GuardCleanup::send_stop_signal(int signal) const {
-  Sweeper sweeper(agent_);
-  const std::vector<Process> living = sweeper.orphans(page_.helpers());
-  if (!living.empty()) {
+  const std::vector<Process> all = read_processes();
+  const std::set<pid_t> helpers = page_.helpers();
+  std::vector<Process> workers;
+  std::ranges::copy_if(all, std::back_inserter(workers), [&](const Process& one) {
+    return one.parent == agent_ && !helpers.contains(one.pid) && !is_dead(one);
+  });
+  if (!workers.empty()) {
     page_.note({signal, std::chrono::steady_clock::now(), ended_children(agent_)});
-    sweeper.send_stop_signal(living, signal);
+    (void)Sweeper(agent_).send_stop_signal(through_shells(workers, all, runs_shell), signal);
   }
 }
 

@@ -150,11 +150,10 @@ std::vector<const Process*> children_of(const Children& children, pid_t parent) 
 
 }  // namespace
 
-bool is_exiting(pid_t pid) {
+bool is_exiting(const Process& process) {
   constexpr unsigned kExiting = 0x4;  // PF_EXITING of the kernel
-  const auto process = find_process(pid);
   // State Z, yet not reaped before: only the main thread has ended.
-  return process && (process->flags & kExiting) != 0 && process->state != 'Z';
+  return (process.flags & kExiting) != 0 && process.state != 'Z';
 }
 
 bool is_proc_ours() {
@@ -223,6 +222,10 @@ std::vector<Process> descendants(const std::vector<Process>& all, pid_t root, co
 }
 
 void signal_exactly(const Process& process, int signal) {
+  if (process.parent == ::getpid()) {
+    (void)::kill(process.pid, signal);  // until we have reaped it, the pid is our child's
+    return;
+  }
   // The pidfd pins a process, the start time tells whether it is the one that was seen.
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   // Old kernel, system call filter, or no descriptor left.
@@ -294,6 +297,23 @@ std::vector<Process> Sweeper::orphans(const std::set<pid_t>& living_workers) con
   return descendants(read_processes(), root_, living_workers);
 }
 
+std::vector<Process> Sweeper::adopted(const std::set<pid_t>& known) const {
+  std::vector<Process> found;
+  const std::vector<pid_t> children = own_children();
+  for (const pid_t child : children) {
+    if (auto process = known.contains(child) ? std::nullopt : find_process(child)) {
+      found.push_back(std::move(*process));
+    }
+  }
+  if (children.empty()) {
+    found = read_processes();
+  }
+  std::erase_if(found, [&](const Process& process) {
+    return process.parent != root_ || known.contains(process.pid) || is_dead(process);
+  });
+  return found;
+}
+
 bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   const std::vector<pid_t> children = own_children();
   const auto may_end = [&](pid_t child) { return !excluded.contains(child) && !tracer_of_zombie(child); };
@@ -312,13 +332,17 @@ bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   return has_held && descendants(all, root_, excluded).empty();
 }
 
-void Sweeper::send_stop_signal(const std::vector<Process>& processes, int signal) {
+bool Sweeper::send_stop_signal(const std::vector<Process>& processes, int signal) {
+  bool has_new = false;
   for (const Process& process : processes) {
-    if (asked_.emplace(process.pid, process.start_time).second) {
-      signal_exactly(process, signal);
-      signal_exactly(process, SIGCONT);
+    if (!asked_.emplace(process.pid, process.start_time, signal).second) {
+      continue;
     }
+    has_new = true;
+    signal_exactly(process, signal);
+    signal_exactly(process, SIGCONT);
   }
+  return has_new;
 }
 
 /// A process that forks and exits in a loop keeps being re-parented to us, and a scan of /proc never catches it;

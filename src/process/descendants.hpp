@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace muster {
@@ -76,7 +77,7 @@ void signal_exactly(const Process& process, int signal);
 
 /// True while the kernel takes the process down: a signal changes nothing any more. Its handlers would tell less:
 /// Python restores the defaults before it exits, and a process in sigwait does not show the signal as blocked.
-[[nodiscard]] bool is_exiting(pid_t pid);
+[[nodiscard]] bool is_exiting(const Process& process);
 
 /// The tracer of a zombie, which keeps it from being reaped; empty: not a zombie, or not traced.
 [[nodiscard]] std::optional<pid_t> tracer_of_zombie(pid_t pid);
@@ -106,12 +107,19 @@ class Sweeper {
   /// Processes left by ended workers: our descendants, without living workers and theirs.
   [[nodiscard]] std::vector<Process> orphans(const std::set<pid_t>& living_workers) const;
 
+  /// The first of them: living children of ours that are not `known`. Reads no other processes, where the kernel lists
+  /// children.
+  [[nodiscard]] std::vector<Process> adopted(const std::set<pid_t>& known) const;
+
   /// True if there are children, and all are zombies kept by their tracers. Zombies without a tracer make it false:
   /// they may belong to processes that fork faster than a scan reads.
   [[nodiscard]] bool has_only_held(const std::set<pid_t>& excluded) const;
 
-  /// Sends `signal` once to each process, and SIGCONT, because a stopped one could not handle it.
-  void send_stop_signal(const std::vector<Process>& processes, int signal);
+  /// Sends `signal` once to each process, and SIGCONT, because a stopped one could not handle it. True: some had not
+  /// got it before.
+  bool send_stop_signal(const std::vector<Process>& processes, int signal);
+  /// Lets signals be sent again that were sent before.
+  void forget_sent() { asked_.clear(); }
 
   /// True for a child of another job that is not in `excluded`; empty: there are none.
   std::function<bool(pid_t)> is_foreign;
@@ -128,7 +136,7 @@ class Sweeper {
 
   pid_t root_;
   int rounds_ = 0;
-  std::set<std::pair<pid_t, unsigned long long>> asked_;  ///< pid and start time
+  std::set<std::tuple<pid_t, unsigned long long, int>> asked_;  ///< pid, start time and signal
   CgroupKiller net_;
 };
 

@@ -115,19 +115,21 @@ class KillLoop {
 // Recognition of a stop signal that arrives twice.
 
 /// A signal to every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which forwards it, and us:
-/// that is one stop request, not a second one that means "now".
+/// that is one stop request, not two.
 class SignalDebounce {
  public:
   /// True if a stop signal that arrives now is not such an echo.
-  [[nodiscard]] bool is_new() {
+  [[nodiscard]] bool is_new(int signal) {
     constexpr std::chrono::milliseconds kEcho{100};
     const auto now = std::chrono::steady_clock::now();
-    const bool is_echo = now - last_ < kEcho;
+    const bool is_echo = signal == signal_ && now - last_ < kEcho;
     last_ = is_echo ? last_ : now;
+    signal_ = signal;
     return !is_echo;
   }
 
  private:
+  int signal_ = 0;
   std::chrono::steady_clock::time_point last_{};
 };
 

@@ -3,12 +3,14 @@
 
 #include "base/text.hpp"
 #include "process/inherited.hpp"
+#include "process/programs.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 
 namespace muster {
 namespace {
@@ -101,20 +103,28 @@ void Workers::abort(std::size_t worker) {
   }
 }
 
-void Workers::signal_processes(int signal) const {
+std::vector<Process> Workers::programs_for(int signal) const {
+  std::vector<Process> workers;
   for (const State& state : states_) {
-    if (state.is_alive) {
-      (void)::kill(state.pid, signal);
+    if (auto process = state.is_alive ? find_process(state.pid) : std::nullopt) {
+      workers.push_back(std::move(*process));
     }
   }
+  std::vector<Process> programs = programs_of(workers);
+  std::erase_if(programs, [&](const Process& one) { return runs_shell(one) && !survives(one.pid, signal); });
+  return programs;
 }
 
 void Workers::pass_on(int signal) {
   passed_on_.insert(signal);
   if (signal == SIGCONT) {
     go_on();
-  } else {
+  } else if (signal == SIGWINCH || signal == SIGTSTP || !is_proc_ours()) {
     signal_all(signal);
+  } else {
+    for (const Process& program : programs_for(signal)) {
+      signal_exactly(program, signal);
+    }
   }
 }
 
@@ -138,24 +148,27 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
   return status.signal() && passed_on_.contains(*status.signal());
 }
 
-void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> asked_at) {
-  const auto is_to_ask = [&](const State& state) {
-    return state.is_alive && !state.is_aborted && !(asked_at && state.started < *asked_at);
-  };
-  for (State& state : states_) {  // for all workers first, because one that dies may draw others along
-    state.was_exiting = is_to_ask(state) && is_exiting(state.pid);
-  }
+std::vector<Process> Workers::begin_stop(int signal, std::optional<Clock::time_point> asked_at) {
+  const bool has_proc = is_proc_ours();
+  std::vector<Process> tops;
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (!is_to_ask(states_[i])) {
+    State& state = states_[i];
+    state.was_exiting = false;
+    if (!state.is_alive || state.is_aborted || (asked_at && state.started < *asked_at)) {
       continue;
     }
     if (signal == SIGABRT) {
-      forbid_core_files(states_[i].pid);
+      forbid_core_files(state.pid);
     }
-    if (!plan_.workers[i].ends_with_ranks || !signal_mpirun_ranks(states_[i].pid, signal)) {
+    if (!has_proc) {
       this->signal(i, signal);
+    } else if (auto process = find_process(state.pid)) {
+      state.was_exiting = is_exiting(*process);
+      std::vector<Process> ranks = plan_.workers[i].ends_with_ranks ? mpirun_ranks(state.pid) : std::vector<Process>();
+      ranks.empty() ? tops.push_back(std::move(*process)) : void(std::ranges::move(ranks, std::back_inserter(tops)));
     }
   }
+  return programs_of(tops);
 }
 
 double Workers::run_time_seconds(std::size_t worker) const {
@@ -246,23 +259,19 @@ bool has_variable_of_ranks(pid_t pid) {
 
 }  // namespace
 
-bool signal_mpirun_ranks(pid_t starter, int signal) {
+std::vector<Process> mpirun_ranks(pid_t starter) {
+  std::vector<Process> ranks;
   std::set<pid_t> family;
   for (const Process& process : descendants(read_processes(), starter, {})) {
     if (!has_variable_of_ranks(process.pid)) {
       continue;
     }
     family.insert(process.pid);
-    if (family.contains(process.parent)) {
-      continue;  // parents come first: this one descends from a rank, which decides about it
-    }
-    if (::getpgid(process.pid) == process.pid) {
-      (void)::kill(-process.pid, signal);
-    } else {
-      signal_exactly(process, signal);
+    if (!family.contains(process.parent)) {  // parents come first: others descend from a rank, which decides about them
+      ranks.push_back(process);
     }
   }
-  return !family.empty();
+  return ranks;
 }
 
 std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root, bool (*belongs_to_rank)(pid_t)) {

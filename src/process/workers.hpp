@@ -55,9 +55,11 @@ class Workers {
   /// that follows would end it before that, so it does not get it.
   void abort(std::size_t worker);
   [[nodiscard]] bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
-  /// Sends a signal to each worker process alone, not to its descendants.
-  void signal_processes(int signal) const;
-  /// Forwards a signal to all workers that is not a stop request.
+  /// The programs of the living workers that a signal is for which is no request to end: shells that it would end are
+  /// left out, since their program could not go on.
+  [[nodiscard]] std::vector<Process> programs_for(int signal) const;
+  /// Forwards a signal to all workers that is not a stop request: to their programs, or SIGWINCH, SIGCONT and SIGTSTP
+  /// to their groups.
   void pass_on(int signal);
   /// Sends SIGSTOP to workers that lead sessions: SIGTSTP does nothing in orphaned process groups (credentials(7)).
   void hold();
@@ -68,9 +70,11 @@ class Workers {
   /// True if a forwarded signal ended the worker.
   [[nodiscard]] bool has_passed_on(const ExitStatus& status) const;
 
-  /// Sends the stop signal to each worker, or to the ranks of one that has started some: mpirun would kill them a
-  /// second later. Workers that ran at `asked_at` have got it already.
-  void send_stop_signal(int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
+  /// The programs of the workers that the stop signal is to be sent to; of one that has started ranks, theirs: mpirun
+  /// would kill them a second later. Workers that ran at `asked_at` have got it already. Without /proc, sends the
+  /// signal to the groups of the workers instead.
+  [[nodiscard]] std::vector<Process> begin_stop(int signal,
+                                                std::optional<std::chrono::steady_clock::time_point> asked_at);
 
   /// True if the worker was exiting already when it got the stop signal.
   [[nodiscard]] bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }
@@ -129,8 +133,8 @@ class Workers {
 
 // Ranks that mpirun and its daemons have started.
 
-/// Sends a signal to each rank below `starter` and to its group. False: there is none.
-bool signal_mpirun_ranks(pid_t starter, int signal);
+/// The ranks below `starter`, without what they have started themselves.
+[[nodiscard]] std::vector<Process> mpirun_ranks(pid_t starter);
 
 /// Orphans of ranks among the descendants of the subreaper `root`: its children that belong to ranks, and their
 /// descendants, parents first. Empty while a rank lives, since processes of ranks then have another parent.

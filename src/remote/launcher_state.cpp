@@ -1,6 +1,8 @@
 // Decides what the remote launcher does. Pure.
 #include "remote/launcher_state.hpp"
 
+#include "base/signals.hpp"
+
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -115,16 +117,18 @@ LauncherActions LauncherState::after_an_end(LauncherActions actions) {
 }
 
 LauncherActions LauncherState::on_stop(int signal) {
-  constexpr int kMostRequests = 2;
-  ++stop_requests_;
+  const bool is_repeated = stop_signal_.has_value();
+  const bool means_now = is_repeated && is_from_keyboard(signal);  // for the agents as well
   is_ending_ = true;
   stop_signal_ = stop_signal_.value_or(signal);
-  if (stop_requests_ > kMostRequests) {
+  if (is_repeated && !means_now) {
+    return {TellLauncherGrace{}};
+  }
+  if (means_now && std::exchange(is_urgent_, true)) {
     return {KillShells{}};
   }
-  // A second request means "now", for the agents as well.
   return {NotifyNodes{{kSignalFrame, signal_name(signal)}}, EndShells{nodes_that_have_not_come()},
-          StartLauncherGrace{stop_requests_ == kMostRequests}};
+          StartLauncherGrace{means_now}};
 }
 
 LauncherActions LauncherState::on_grace_ended() {

@@ -28,10 +28,13 @@ struct StartLauncherGrace {
   bool is_short = false;    ///< the agents were told to end at once
   bool is_failure = false;  ///< the launcher has just decided to end the nodes: it has not said why
 };
+/// A repeated request to end changes nothing: say how much of the grace is left.
+struct TellLauncherGrace {};
 struct KillShells {};
 struct FinishLauncher {};
 
-using LauncherAction = std::variant<NotifyNodes, EndShells, StartLauncherGrace, KillShells, FinishLauncher>;
+using LauncherAction =
+    std::variant<NotifyNodes, EndShells, StartLauncherGrace, TellLauncherGrace, KillShells, FinishLauncher>;
 using LauncherActions = std::vector<LauncherAction>;
 
 /// The agents form one gang: whatever happens on a node, they end together and with one code. The launcher decides
@@ -79,7 +82,7 @@ class LauncherState {
   std::vector<Node> nodes_;
   std::optional<JobEnd> end_;
   std::optional<int> stop_signal_;
-  int stop_requests_ = 0;
+  bool is_urgent_ = false;  ///< a person has asked again
   bool is_ending_ = false;
 };
 

@@ -166,7 +166,9 @@ void RemoteLauncher::on_signal(int signal) {
     return;
   }
   if (shutdown_.has_begun()) {
-    shutdown_.exit_now();
+    if (loop_.ends_drain(signal)) {
+      shutdown_.exit_now();
+    }
     return;
   }
   if (!state_.is_ending()) {
@@ -269,6 +271,12 @@ void RemoteLauncher::act(const StartLauncherGrace& action) {
     grace_.shorten(kShortGrace);
   }
   grace_.start();
+}
+
+void RemoteLauncher::act(const TellLauncherGrace& /*action*/) {
+  const auto left = std::max<std::chrono::duration<double>>(grace_.left() - kMoreThanTheirGrace, {});
+  log_info("asked to end again: what was asked to end keeps its time, " + format_seconds(left.count()) +
+           " s left; SIGINT (Ctrl-C) kills now");
 }
 
 void RemoteLauncher::act(const KillShells& /*action*/) {

@@ -130,6 +130,7 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   void act(const NotifyNodes& action);
   void act(const EndShells& action);
   void act(const StartLauncherGrace& action);
+  void act(const TellLauncherGrace& action);
   void act(const KillShells& action);
   void act(const FinishLauncher& action);
   [[nodiscard]] std::function<Result<>()> conclude() override;

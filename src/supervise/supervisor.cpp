@@ -1,6 +1,8 @@
 // Decides what to do about this node's workers. Pure: docs/architecture.md has the picture.
 #include "supervise/supervisor.hpp"
 
+#include "base/signals.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -107,13 +109,13 @@ std::vector<Action> Supervisor::handle(const WorkerHung& hung) {
 }
 
 std::vector<Action> Supervisor::handle(const StopRequested& request) {
-  ++stop_requests_;
+  const bool is_repeated = std::exchange(has_stop_request_, true);
   sent_signals_.insert(request.signal);  // a terminal sends it to workers too
-  if (stop_requests_ > 1) {
-    return state_ == State::Killing ? std::vector<Action>{} : kill();
-  }
   if (state_ == State::Killing) {
     return {};
+  }
+  if (is_repeated) {
+    return is_from_keyboard(request.signal) ? kill() : std::vector<Action>{TellGrace{request.signal}};
   }
   if (!has_failed_ && !all_deciding_succeeded()) {
     stop_signal_ = request.signal;

@@ -82,19 +82,23 @@ struct ReportSuccess {
 };
 /// Do not start the workers that have not been started yet.
 struct CancelStart {};
-/// Send the signal to each worker's process group, and to orphans of workers that have ended.
+/// Send the signal to each worker's programs, and to what ended workers have left behind.
 struct SendStopSignal {
   int signal = 0;
 };
 /// All workers have ended: send the stop signal to their orphans, and watch for NothingLeft.
 struct StopOrphans {};
 struct StartGrace {};
+/// A repeated request to end changes nothing: say how much of the grace is left.
+struct TellGrace {
+  int signal = 0;
+};
 /// Send SIGKILL to every process of the job until none is left; after a limit: GaveUpWaiting.
 struct KillEverything {};
 struct Finish {};
 
 using Action = std::variant<StartWorkers, ReportFailure, ReportSuccess, CancelStart, SendStopSignal, StopOrphans,
-                            StartGrace, KillEverything, Finish>;
+                            StartGrace, TellGrace, KillEverything, Finish>;
 
 enum class WorkerOutcome {
   NeverStarted,
@@ -178,7 +182,7 @@ class Supervisor {
   State state_ = State::Running;
   bool grace_runs_ = false;
   int exit_code_ = 0;  ///< of the first failure
-  int stop_requests_ = 0;
+  bool has_stop_request_ = false;
   bool has_notice_ = false;
   bool notice_has_signal_ = false;
   bool has_failed_ = false;

@@ -117,14 +117,14 @@ def test_lines_missing_in_a_log_file_are_reported(start, disk):
 
 
 @pytest.mark.full
-def test_missing_log_lines_are_reported_after_a_second_signal(start, disk):
+def test_missing_log_lines_are_reported_after_ctrl_c(start, disk):
     job = start(("logs",), STUBBORN, "-v")
     disk.freeze()
     wait_for_more_lines(job)
     job.signal(signal.SIGTERM)
     job.err.wait_for("the last lines for")
 
-    job.signal(signal.SIGTERM)
+    job.signal(signal.SIGINT)
 
     assert job.end(LIMIT) == 143
     for rank in (0, 1):

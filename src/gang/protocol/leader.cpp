@@ -238,6 +238,10 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
     hurry(member, asked.signal, now);
     return;
   }
+  if (asked.most_grace && state_ == State::Stopping) {
+    send(nodes_that_have_not_ended(), Stop{attempt_.number(), asked.signal, attempt_.reason(), end_,
+                                           /*is_urgent=*/false, asked.most_grace});
+  }
   if (end_ || state_ == State::Finishing) {
     return;
   }
@@ -276,7 +280,7 @@ JobEnd Leader::end_by_request(const std::string& request, int signal) {
   return end;
 }
 
-/// A second signal ends the grace of all nodes.
+/// A person who asks again ends the grace of all nodes.
 void Leader::hurry(const Member& asked, int signal, Instant now) {
   const std::string request = describe_request(asked, signal);
   if (state_ == State::Running) {
@@ -288,6 +292,10 @@ void Leader::hurry(const Member& asked, int signal, Instant now) {
   if (!end_) {
     end_ = recorded(end_by_request(request, signal));
   }
+  send(nodes_that_have_not_ended(), Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
+}
+
+std::vector<LinkId> Leader::nodes_that_have_not_ended() const {
   std::vector<LinkId> alive;
   for (const LinkId link : attempt_.nodes()) {
     const Member* const member = roster_.find(link);
@@ -295,7 +303,7 @@ void Leader::hurry(const Member& asked, int signal, Instant now) {
       alive.push_back(link);
     }
   }
-  send(std::move(alive), Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
+  return alive;
 }
 
 /// Ends the attempt because one node leaves, such as by a drain, if the job has another node or may be smaller.

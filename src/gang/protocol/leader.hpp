@@ -218,6 +218,7 @@ class Leader {
   [[nodiscard]] bool can_continue_without(LinkId link, Instant now);
   void continue_without(LinkId link, int signal, Instant now);
   void hurry(const Member& asked, int signal, Instant now);
+  [[nodiscard]] std::vector<LinkId> nodes_that_have_not_ended() const;
   [[nodiscard]] std::string describe_request(const Member& member, int signal) const;
   [[nodiscard]] static JobEnd end_by_request(const std::string& request, int signal);
   void give_up_stopping(Instant now);

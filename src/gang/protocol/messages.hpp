@@ -99,7 +99,7 @@ struct Failed {
 /// This agent got a signal: it leaves, or the job ends.
 struct StopFromAgent {
   int signal = 0;
-  bool is_urgent = false;                                 ///< the second signal: all grace ends
+  bool is_urgent = false;                                 ///< a person asks again: all grace ends
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: each node's own
 };
 

@@ -3,6 +3,7 @@
 #include "gang/protocol/participant.hpp"
 
 #include "base/endpoint.hpp"
+#include "base/signals.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>
@@ -255,22 +256,24 @@ void Participant::handle(const InputsFailed& failed, Instant now) {
   send(InputStatus{failed.why, known_end_->exit_code});
 }
 
+/// A person who repeats a request means "now". Schedulers send theirs to every node, so the same signal here and there
+/// is one request.
 void Participant::handle(const StopSignal& stop, Instant /*now*/) {
-  const bool is_the_first = !self_signal_;
-  const bool is_the_second = ++stop_signals_ == 2;
+  const bool is_known = self_signal_ || (signal_elsewhere_ && signal_elsewhere_ != stop.signal);
+  const bool is_urgent = is_known && is_from_keyboard(stop.signal);
+  urgent_stops_ += is_urgent ? 1 : 0;
   self_signal_ = self_signal_.value_or(stop.signal);
+  if (has_workers() && !stop.workers_know) {
+    actions_.emplace_back(PassSignal{stop.signal});
+  }
+  send(StopFromAgent{stop.signal, is_urgent, stop.most_grace});
   if (has_workers()) {
-    if (!stop.workers_know) {
-      actions_.emplace_back(PassSignal{stop.signal});
-    }
-    send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
     return;
   }
-  send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
   // The leader informs the other nodes before it leaves. No node waits for an agent without workers, unless the agent
   // does not know yet how the job ended.
   const bool awaits_the_end =
-      (is_leader_ && (is_the_first || is_the_second)) || (state_ == State::Over && !known_end_ && is_the_first);
+      (is_leader_ && urgent_stops_ < 2) || (state_ == State::Over && !known_end_ && urgent_stops_ == 0);
   if (!awaits_the_end) {
     leave(known_end_ ? *known_end_ : in_this_attempt(end_by_signal(*self_signal_)));
   }
@@ -514,6 +517,7 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
   }
   if (stop.end) {
     known_end_ = stop.end;
+    signal_elsewhere_ = stop.end->verdict == Verdict::Stopped ? std::optional(stop.signal) : std::nullopt;
   }
   if (has_workers() && stop.is_urgent) {
     actions_.emplace_back(KillAttempt{});

@@ -168,10 +168,11 @@ class Participant {
   bool runs_without_us_ = false;  ///< a spare of a job that has been started
   std::string lost_while_spare_;  ///< reason; empty: it has its leader or a seat, or has had no leader yet
   int attempt_ = 0;
-  bool has_run_ = false;             ///< an attempt was started: from then on a lost leader is lost for good
-  std::optional<JobEnd> known_end_;  ///< reported if the leader sends no more
-  std::optional<int> self_signal_;   ///< signal that this agent got before the leader knew
-  int stop_signals_ = 0;
+  bool has_run_ = false;                 ///< an attempt was started: from then on a lost leader is lost for good
+  std::optional<JobEnd> known_end_;      ///< reported if the leader sends no more
+  std::optional<int> self_signal_;       ///< signal that this agent got before the leader knew
+  std::optional<int> signal_elsewhere_;  ///< for which the leader ends the job
+  int urgent_stops_ = 0;
   std::optional<Failure> local_failure_;
   Instant gone_by_ = Instant::max();  ///< set when the leader is lost and continues without this node
   bool are_workers_gone_ = false;     ///< of the attempt, which is not over yet

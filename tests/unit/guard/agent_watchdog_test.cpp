@@ -26,7 +26,7 @@ class AgentWatchTest : public testing::Test {
     beat(milliseconds(5'100));
     EXPECT_EQ(check(after), Act::Nothing);
   }
-  void ask(milliseconds after) { watch_.on_stop_asked(kStart + after); }
+  void ask(milliseconds after, bool means_now = false) { watch_.on_stop_asked(kStart + after, means_now); }
   void beat(milliseconds after) { vitals_.beat = kStart + after; }
   void count_on(milliseconds after) {
     beat(after);
@@ -149,11 +149,20 @@ TEST_F(AgentWatchTest, StandsDownForAnAgentThatComesBack) {
   EXPECT_EQ(next(), 36'500);
 }
 
-TEST_F(AgentWatchTest, ASecondRequestEndsTheGrace) {
+TEST_F(AgentWatchTest, ARepeatedRequestLeavesTheGraceAsItIs) {
   ask(seconds(5));
   EXPECT_EQ(check(seconds(5)), Act::Nothing);
   EXPECT_EQ(check(seconds(6)), Act::AskWorkers);
   ask(seconds(10));
+  EXPECT_EQ(check(seconds(10)), Act::Nothing) << "the workers are asked once";
+  EXPECT_EQ(next(), 36'000);
+}
+
+TEST_F(AgentWatchTest, ARepeatedRequestThatMeansNowEndsTheGrace) {
+  ask(seconds(5));
+  EXPECT_EQ(check(seconds(5)), Act::Nothing);
+  EXPECT_EQ(check(seconds(6)), Act::AskWorkers);
+  ask(seconds(10), /*means_now=*/true);
   EXPECT_EQ(check(seconds(10)), Act::Nothing);
   EXPECT_EQ(next(), 11'000);
   EXPECT_EQ(check(milliseconds(11'000)), Act::Nothing);
@@ -164,7 +173,7 @@ TEST_F(AgentWatchTest, ALateSecondRequestGivesNoMoreTime) {
   ask(seconds(5));
   EXPECT_EQ(check(seconds(5)), Act::Nothing);
   EXPECT_EQ(check(seconds(6)), Act::AskWorkers);
-  ask(milliseconds(35'400));
+  ask(milliseconds(35'400), /*means_now=*/true);
   EXPECT_EQ(check(milliseconds(36'000)), Act::Nothing);
   EXPECT_EQ(check(milliseconds(36'200)), Act::KillJob);
 }

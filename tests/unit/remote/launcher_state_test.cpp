@@ -17,6 +17,7 @@ std::string describe(const LauncherActions& actions) {
     }
     std::string operator()(const EndShells& end) const { return "shells:" + std::to_string(end.nodes.size()); }
     std::string operator()(const StartLauncherGrace& grace) const { return grace.is_short ? "short" : "grace"; }
+    std::string operator()(const TellLauncherGrace& /*tell*/) const { return "tell grace"; }
     std::string operator()(const KillShells& /*kill*/) const { return "kill"; }
     std::string operator()(const FinishLauncher& /*finish*/) const { return "finish"; }
   };
@@ -101,8 +102,10 @@ TEST(LauncherState, PassesARequestToEndOnAndThenMeansNow) {
   LauncherState launcher({"a", "b", "c"});
   launcher.on_here(0);
   EXPECT_EQ(describe(launcher.on_stop(SIGINT)), "signal:SIGINT shells:2 grace");
-  EXPECT_EQ(describe(launcher.on_stop(SIGTERM)), "signal:SIGTERM shells:2 short");
-  EXPECT_EQ(describe(launcher.on_stop(SIGTERM)), "kill");
+  EXPECT_EQ(describe(launcher.on_stop(SIGTERM)), "tell grace");
+  EXPECT_EQ(describe(launcher.on_stop(SIGINT)), "signal:SIGINT shells:2 short");
+  EXPECT_EQ(describe(launcher.on_stop(SIGHUP)), "tell grace");
+  EXPECT_EQ(describe(launcher.on_stop(SIGQUIT)), "kill");
   EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::signalled(SIGKILL), "")), "");
   EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::signalled(SIGTERM), "")), "");
   EXPECT_EQ(describe(launcher.on_ended(2, ExitStatus::signalled(SIGTERM), "")), "finish");

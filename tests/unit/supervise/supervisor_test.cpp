@@ -226,12 +226,29 @@ TEST(Supervisor, KeepsTheFailureWhenAStopComesAfterIt) {
 
 // Stopping, Sweeping -> Killing
 
-TEST(Supervisor, KillsAtTheSecondRequest) {
-  Supervisor supervisor = running(2);
-  (void)supervisor.on(StopRequested{SIGTERM});
+TEST(Supervisor, KillsAtAnotherRequestFromAKeyboard) {
+  for (const int first : {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1}) {
+    for (const int second : {SIGINT, SIGQUIT}) {
+      Supervisor supervisor = running(2);
+      (void)supervisor.on(StopRequested{first});
 
-  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGINT})), kKilled);
-  EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGTERM) << "the first request counts";
+      EXPECT_EQ(to_text(supervisor.on(StopRequested{second})), kKilled);
+      EXPECT_EQ(supervisor.conclusion().exit_code, 128 + first) << "the first request counts";
+    }
+  }
+}
+
+TEST(Supervisor, KeepsTheGraceAtAnyOtherRepeatedRequest) {
+  for (const int first : {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1}) {
+    for (const int second : {SIGTERM, SIGHUP, SIGUSR1}) {
+      Supervisor supervisor = running(2);
+      (void)supervisor.on(StopRequested{first});
+
+      EXPECT_EQ(to_text(supervisor.on(StopRequested{second})), "tell grace at " + signal_name(second));
+      EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), kKilled);
+      EXPECT_EQ(supervisor.conclusion().exit_code, 128 + first);
+    }
+  }
 }
 
 TEST(Supervisor, KillsAtTheSecondRequestAfterAFailureToo) {
@@ -256,8 +273,9 @@ TEST(Supervisor, KillsLeftoversAtTheSecondRequest) {
 TEST(Supervisor, KillsOnceDespiteRepeatedSignals) {
   Supervisor supervisor = running(2);
   (void)supervisor.on(StopRequested{SIGTERM});
-  (void)supervisor.on(StopRequested{SIGTERM});
+  (void)supervisor.on(StopRequested{SIGINT});
 
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGINT})), "");
   EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "");
   EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), "");
   EXPECT_EQ(to_text(supervisor.on(GuardLost{})), "");
@@ -549,7 +567,7 @@ TEST(Supervisor, TakesAnOrderOnlyWhileItsWorkersRun) {
 
   EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "") << "they have been asked already";
   EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "the first from outside";
-  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), kKilled);
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGINT})), kKilled);
   EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "");
 }
 

@@ -63,9 +63,25 @@ TEST(StopAtTheLeader, EndsTheJobThatWaitsForAReplacement) {
   EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGHUP}), "0: finish: stopped 129 | dissolve");
 }
 
-// --- A second signal on the same agent ----------------------------------------------------------
+// --- A person asks again on the same agent ---------------------------------------------------------
 
 constexpr StopFromAgent kNow{SIGTERM, /*is_urgent=*/true};
+
+TEST(SecondStop, ChangesNothingWhereItIsNotUrgent) {
+  LeaderStory story = running(3);
+  (void)story.read_signal(1, StopFromAgent{SIGTERM});
+
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "");
+  EXPECT_EQ(story.read_signal(2, StopFromAgent{SIGTERM}), "") << "a scheduler asks every node";
+}
+
+TEST(SecondStop, LimitsTheGraceWhereItSaysSo) {
+  LeaderStory story = running(2);
+  (void)story.read_signal(1, StopFromAgent{SIGTERM});
+
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM, /*is_urgent=*/false, std::chrono::milliseconds(0)}),
+            "0,1: stop 0 by SIGTERM within 0 ms, the end is stopped 143");
+}
 
 TEST(SecondStop, KillsOnEveryNodeThatHasNotEnded) {
   LeaderStory story = running(3);

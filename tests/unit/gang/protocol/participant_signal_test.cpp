@@ -1,5 +1,5 @@
-// Signals from outside and the loss of the guard, in every state of an agent: the first one asks,
-// the second one means "now".
+// Signals from outside and the loss of the guard, in every state of an agent: the first one asks, and INT or QUIT after
+// it mean "now".
 #include "gang/protocol/participant_story.hpp"
 
 namespace muster::gang {
@@ -39,7 +39,33 @@ TEST(Signal, ReachesTheWorkersASecondTime) {
   ParticipantStory story = running();
   (void)story.signal(SIGTERM);
   EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT, now")
-      << "the supervisor kills at the second one, and the leader tells the other nodes";
+      << "the supervisor kills at INT, and the leader tells the other nodes";
+}
+
+TEST(Signal, IsNotUrgentWhereASchedulerRepeatsIt) {
+  ParticipantStory story = running();
+  (void)story.signal(SIGTERM);
+  EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM | tell stop asked by SIGTERM");
+  EXPECT_EQ(story.signal(SIGHUP), "pass SIGHUP | tell stop asked by SIGHUP");
+}
+
+TEST(Signal, IsNotUrgentWhereAllNodesGetTheSameOne) {
+  ParticipantStory story = running();
+  (void)story.read_signal(Stop{0, SIGINT, "", end_of(Verdict::Stopped, 130)});
+  EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT") << "as srun sends it";
+  EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT, now");
+}
+
+TEST(Signal, IsUrgentFromAKeyboardAfterARequestToAnotherNode) {
+  ParticipantStory story = running();
+  (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143)});
+  EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT, now");
+}
+
+TEST(Signal, IsNotUrgentAtFirstAfterAFailure) {
+  ParticipantStory story = running();
+  (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Failed, 9)});
+  EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT");
 }
 
 TEST(Signal, IsNotForwardedWhereTheTerminalSentItToTheWorkers) {
@@ -50,7 +76,7 @@ TEST(Signal, IsNotForwardedWhereTheTerminalSentItToTheWorkers) {
 TEST(Signal, ReachesWorkersThatAreBeingEnded) {
   ParticipantStory story = stopping();
   EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM | tell stop asked by SIGTERM");
-  EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM | tell stop asked by SIGTERM, now");
+  EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT, now");
 }
 
 TEST(Signal, KillsTheWorkersWhenAnotherNodeGotItTwice) {
@@ -79,10 +105,11 @@ TEST(Signal, RequestsTheEndFromTheLeaderBetweenAttempts) {
   EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
 }
 
-TEST(Signal, DoesNotWaitForTheLeaderASecondTime) {
+TEST(Signal, DoesNotWaitForTheLeaderOnceItMeansNow) {
   ParticipantStory story = over();
-  (void)story.signal(SIGINT);
-  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM, now | hang up | leave: stopped 130")
+  (void)story.signal(SIGTERM);
+  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM") << "workers of other nodes may be saving";
+  EXPECT_EQ(story.signal(SIGINT), "tell stop asked by SIGINT, now | hang up | leave: stopped 143")
       << "by the first one";
 }
 
@@ -96,7 +123,7 @@ TEST(Signal, MeansNowWhereTheFirstOneStoppedTheAttempt) {
   (void)story.signal(SIGTERM);
   (void)story.happen(AttemptOver{});
   EXPECT_EQ(story.state(), State::Over);
-  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM, now | hang up | leave: stopped 143");
+  EXPECT_EQ(story.signal(SIGINT), "tell stop asked by SIGINT, now | hang up | leave: stopped 143");
 }
 
 TEST(Signal, IsNothingToAnAgentThatHasLeft) {
@@ -115,9 +142,16 @@ TEST(SignalAtTheLeader, IsAnsweredByTheLeaderBeforeTheStart) {
 
 TEST(SignalAtTheLeader, LeavesTheOthersAtTheThirdOne) {
   ParticipantStory story = leading();
-  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM");
-  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM, now") << "they are told first";
-  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM, now | hang up | leave: stopped 143");
+  EXPECT_EQ(story.signal(SIGINT), "tell stop asked by SIGINT");
+  EXPECT_EQ(story.signal(SIGINT), "tell stop asked by SIGINT, now") << "they are told first";
+  EXPECT_EQ(story.signal(SIGINT), "tell stop asked by SIGINT, now | hang up | leave: stopped 130");
+}
+
+TEST(SignalAtTheLeader, WaitsForTheOthersHoweverOftenASchedulerAsks) {
+  ParticipantStory story = leading();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM");
+  }
 }
 
 TEST(SignalAtTheLeader, WaitsForTheOthersAlthoughTheEndIsKnown) {
