@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -61,6 +62,18 @@ def _refused():
 def worker(tmp_path_factory):
     """The path of a program of tests/workers, by its name."""
     return Workers(tmp_path_factory.mktemp("workers"))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 KiB."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
 
 
 @pytest.fixture

@@ -33,6 +33,12 @@ NonblockingFd::NonblockingFd(boost::asio::io_context& io, int fd) : writable_(io
   is_terminal_ = S_ISCHR(status.st_mode) && ::isatty(fd) != 0;
   if (!is_socket && !S_ISFIFO(status.st_mode) && !is_terminal_) {
     direct_fd_ = fd;  // a device such as /dev/null never waits for a reader
+    file_.emplace([fd](std::string_view bytes) { return write_all(fd, bytes); },
+                  [this](const FileLoss& loss) {
+                    if (losses_to_ != nullptr) {
+                      losses_to_->on_loss(loss);
+                    }
+                  });
     return;
   }
   open(fd, is_socket);
@@ -74,6 +80,10 @@ bool NonblockingFd::watch(UniqueFd fd) {
 }
 
 ssize_t NonblockingFd::write_some(std::string_view bytes) {
+  if (file_) {
+    file_->write(bytes);
+    return static_cast<ssize_t>(bytes.size());
+  }
   const int fd = direct_fd_ >= 0 ? direct_fd_ : own_fd_.get();
   if (kind_ == Kind::Socket) {
     return ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -3,6 +3,7 @@
 // Declares the interface of output devices, the one for standard output and error, and window sizes of terminals.
 
 #include "base/file_io.hpp"
+#include "output/lossy_file.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -24,6 +25,8 @@ class SinkOwner {
 
   /// Bytes can be taken again, the sink has failed, or all bytes taken are written.
   virtual void on_ready() = 0;
+  /// Bytes that were taken are lost, or the file can be written again. The sink goes on taking bytes.
+  virtual void on_loss(const FileLoss& /*loss*/) {}
 };
 
 /// Takes bytes without ever making the caller wait.
@@ -35,6 +38,8 @@ class ByteSink {
   [[nodiscard]] virtual ssize_t write_some(std::string_view bytes) = 0;
   /// Calls `on_ready` once, at the next change. `owner` outlives the sink.
   virtual void when_ready(SinkOwner& owner) = 0;
+  /// Calls `on_loss` from now on. `owner` outlives the sink.
+  virtual void report_losses_to(SinkOwner& /*owner*/) {}
 
   /// Processes pending messages about the bytes that were taken.
   virtual void catch_up() {}
@@ -61,6 +66,7 @@ class NonblockingFd final : public ByteSink {
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
   void when_ready(SinkOwner& owner) override;
+  void report_losses_to(SinkOwner& owner) override { losses_to_ = &owner; }
   [[nodiscard]] int failure() const override { return failure_; }
   void stop_waiting() override;
 
@@ -78,8 +84,10 @@ class NonblockingFd final : public ByteSink {
   Kind kind_ = Kind::Direct;
   bool is_terminal_ = false;
   int failure_ = 0;
-  UniqueFd own_fd_;     ///< opened anew, or a copy of the descriptor; written to
-  int direct_fd_ = -1;  ///< of a device that never waits for a reader: written to directly; not owned
+  UniqueFd own_fd_;                ///< opened anew, or a copy of the descriptor; written to
+  int direct_fd_ = -1;             ///< of a device that never waits for a reader: written to directly; not owned
+  std::optional<LossyFile> file_;  ///< writes to such a device, or to a file without a process of its own
+  SinkOwner* losses_to_ = nullptr;
   /// An epoll set that holds only `own_fd_`. Asio switches what it waits for to non-blocking, which would affect
   /// everyone who shares the descriptor; switching the set harms nobody.
   boost::asio::posix::stream_descriptor writable_;

@@ -110,7 +110,7 @@ void LogFiles::take_status(const WriterStatus& status) {
   if (status.kind == WriterStatus::Kind::Opened) {
     note_opened(file, status.error_number);
   } else {
-    note_missing(file, status);
+    note_missing(file, status.loss);
   }
 }
 
@@ -123,12 +123,15 @@ void LogFiles::note_opened(LogFile& file, int error_number) {
   }
 }
 
-void LogFiles::note_missing(LogFile& file, const WriterStatus& status) {
-  if (file.missing_bytes == 0) {
-    log_warning("cannot write '" + file.path + "': " + std::generic_category().message(status.error_number) +
+void LogFiles::note_missing(LogFile& file, const FileLoss& loss) {
+  if (loss.error_number != 0 && file.missing_bytes == 0) {
+    log_warning("cannot write '" + file.path + "': " + std::generic_category().message(loss.error_number) +
                 ", going on without it");
   }
-  file.missing_bytes += status.missing;
+  file.missing_bytes += loss.bytes;
+  if (loss.error_number == 0) {
+    log_info("'" + file.path + "' can be written again, and lacks " + count_of(file.missing_bytes, "byte"));
+  }
 }
 
 // --- Waiting for files ----------------------------------------------------------------------------

@@ -80,7 +80,7 @@ class LogFiles : public QueueOwner {
   void forget_writer();
   void take_status(const WriterStatus& status);
   void note_opened(LogFile& file, int error_number);
-  void note_missing(LogFile& file, const WriterStatus& status);
+  void note_missing(LogFile& file, const FileLoss& loss);
   void forget_arrived();
   void go_on();
   void stop_waiting_for_files();

@@ -23,6 +23,8 @@ OutputQueue::OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> 
     : names_(std::move(names)), stall_(stall), byte_sink_(std::move(device)), stall_timer_(io), owner_(owner) {
   if (!byte_sink_ || byte_sink_->failure() != 0) {
     state_ = State::Broken;
+  } else {
+    byte_sink_->report_losses_to(*this);
   }
 }
 
@@ -313,6 +315,30 @@ void OutputQueue::recover() {
   if (dropped > 0) {
     log_warning(warning);
   }
+}
+
+/// Says that a disk is full once, and what it lacks each time that it can be written again.
+void OutputQueue::on_loss(const FileLoss& loss) {
+  if (loss.error_number == EPIPE || loss.error_number == EBADF) {
+    break_with(loss.error_number);  // it will never be written
+    return;
+  }
+  lost_lines_ += loss.lines;
+  if (loss.error_number == 0) {
+    if (const std::string lost = take_lost(); !lost.empty()) {
+      log_warning(lost);
+    }
+  } else if (std::exchange(loss_error_, loss.error_number) == 0) {
+    log_warning("cannot write to " + names_.name + ": " + std::generic_category().message(loss_error_) +
+                ", going on without it");
+  }
+}
+
+std::string OutputQueue::take_lost() {
+  const std::uint64_t lines = std::exchange(lost_lines_, 0);
+  return lines == 0 ? std::string()
+                    : count_of(lines, names_.line) + " lost while " + names_.name +
+                          " could not be written: " + std::generic_category().message(loss_error_);
 }
 
 std::uint64_t OutputQueue::discard() {

@@ -42,6 +42,7 @@ class QueueOwner {
 ///   Flowing ── no byte taken for `stall` ──▶ Stalled ── takes bytes again ──▶ Flowing
 ///      └────────── an error, nobody reads ──▶ Broken
 ///
+/// A file whose disk is full stays Flowing: each piece is tried, and the lines that it lacks are counted and logged.
 /// A slow device makes `is_congested()` true: the caller stops reading workers until `on_queue_writable`, and nothing is
 /// lost. A stalled one drops new bytes, counts the lines and logs them; a broken one is logged and drops everything.
 /// Bytes that were queued before a stall are kept, so no line is torn.
@@ -109,6 +110,8 @@ class OutputQueue : private SinkOwner {
   /// As `discard`, and also stops writing: the file system is not waited for.
   std::uint64_t give_up();
   [[nodiscard]] std::string describe_dropped(std::uint64_t lines) const;
+  /// One sentence for the lines that a full disk has not taken since the last call; empty: there are none.
+  [[nodiscard]] std::string take_lost();
 
  private:
   enum class State {
@@ -136,6 +139,7 @@ class OutputQueue : private SinkOwner {
   void watch_for_stall();
   void on_stall_timer();
   void on_ready() override;
+  void on_loss(const FileLoss& loss) override;
   void recover();
   void catch_up();
   void break_if_failed();
@@ -166,6 +170,8 @@ class OutputQueue : private SinkOwner {
   std::uint64_t accepted_ = 0;
   std::uint64_t dropped_lines_ = 0;
   std::uint64_t logged_dropped_ = 0;
+  std::uint64_t lost_lines_ = 0;  ///< by a full disk, and not logged yet
+  int loss_error_ = 0;            ///< of the last loss; 0: there was none
 };
 
 }  // namespace muster

@@ -149,6 +149,9 @@ std::vector<std::string> OutputQueues::describe_losses() {
     if (queue->is_stalled()) {
       give_up(*queue);
     }
+    if (std::string lost = queue->take_lost(); !lost.empty()) {
+      losses_.push_back(std::move(lost));
+    }
   }
   std::vector<std::string> losses = logs_.describe_missing();
   losses.insert(losses.end(), losses_.begin(), losses_.end());

@@ -137,6 +137,15 @@ int create_log_file(const std::string& path, UniqueFd& file) {
   return EEXIST;
 }
 
+void send_loss(const WriterChannel& ends, std::uint32_t file, const FileLoss& loss) {
+  ends.send({.kind = WriterStatus::Kind::Lacks, .file = file, .loss = loss});
+}
+
+LossyFile make_lossy_file(const WriterChannel& ends, int fd, std::uint32_t number) {
+  return {[fd](std::string_view bytes) { return write_all(fd, bytes); },
+          [ends, number](const FileLoss& loss) { send_loss(ends, number, loss); }};
+}
+
 /// Parses commands, which may arrive in pieces, and executes them.
 class LogCommands {
  public:
@@ -185,25 +194,27 @@ class LogCommands {
     }
   }
 
+  struct OpenFile {
+    UniqueFd fd;
+    LossyFile file;
+  };
+
   void open() {
     UniqueFd file;
     const int error_number = create_log_file(path_, file);
     path_.clear();
     if (error_number == 0) {
-      files_.emplace(order_.file, std::move(file));
+      const int fd = file.get();
+      files_.emplace(order_.file, OpenFile{std::move(file), make_lossy_file(ends_, fd, order_.file)});
     }
     ends_.send({.kind = WriterStatus::Kind::Opened, .file = order_.file, .error_number = error_number});
   }
 
   void write(std::string_view bytes) {
-    const auto file = files_.find(order_.file);
-    const WriteResult written =
-        file == files_.end() ? WriteResult{bytes.size(), EBADF} : write_all(file->second.get(), bytes);
-    if (written.missing > 0) {
-      ends_.send({.kind = WriterStatus::Kind::Lacks,
-                  .file = order_.file,
-                  .error_number = written.error_number,
-                  .missing = written.missing});
+    if (const auto open = files_.find(order_.file); open != files_.end()) {
+      open->second.file.write(bytes);
+    } else {
+      send_loss(ends_, order_.file, {.bytes = bytes.size(), .error_number = EBADF});
     }
   }
 
@@ -212,7 +223,7 @@ class LogCommands {
   std::size_t has_ = 0;     ///< bytes of the command itself
   std::uint64_t left_ = 0;  ///< bytes that follow the command
   std::string path_;
-  std::map<std::uint32_t, UniqueFd> files_;  ///< a full disk closes none: each write tries again
+  std::map<std::uint32_t, OpenFile> files_;  ///< a full disk closes none
 };
 
 /// Passes all bytes to `write`, in pieces, until the agent is gone or has closed the channel.
@@ -228,11 +239,8 @@ void take_all(const WriterChannel& ends, const Write& write) {
 }
 
 void write_to_file(const WriterChannel& ends, int fd) {
-  take_all(ends, [&](std::string_view bytes) {
-    if (const WriteResult written = write_all(fd, bytes); written.missing > 0) {
-      ends.send({.kind = WriterStatus::Kind::Lacks, .error_number = written.error_number, .missing = written.missing});
-    }
-  });
+  LossyFile file = make_lossy_file(ends, fd, 0);
+  take_all(ends, [&](std::string_view bytes) { file.write(bytes); });
 }
 
 void write_log_files(const WriterChannel& ends) {
@@ -348,9 +356,8 @@ void WriterProcess::take(const WriterStatus& status) {
     notify_waiting();
   } else if (on_status) {
     on_status(status);
-  } else {
-    failure_ = status.error_number;
-    notify_waiting();
+  } else if (losses_to_ != nullptr) {
+    losses_to_->on_loss(status.loss);
   }
 }
 

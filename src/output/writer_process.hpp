@@ -6,6 +6,7 @@
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "output/byte_sink.hpp"
+#include "output/lossy_file.hpp"
 #include "process/helper_process.hpp"
 #include "process/timer.hpp"
 
@@ -72,13 +73,12 @@ struct WriterStatus {
   enum class Kind : std::uint32_t {
     Progress,  ///< bytes were taken, and a message was requested
     Opened,    ///< a log file is created, or cannot be
-    Lacks      ///< bytes could not be written
+    Lacks      ///< bytes could not be written, or the file can be written again
   };
   Kind kind = Kind::Progress;
   std::uint32_t file = 0;
   int error_number = 0;
-  std::uint32_t unused = 0;
-  std::uint64_t missing = 0;
+  FileLoss loss{};
 };
 
 /// Header of a command about a log file. `size` bytes follow it: a path to open, or bytes to write.
@@ -110,6 +110,7 @@ class WriterProcess final : public ByteSink {
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
   void when_ready(SinkOwner& owner) override;
+  void report_losses_to(SinkOwner& owner) override { losses_to_ = &owner; }
   void catch_up() override { (void)take_statuses(); }
   [[nodiscard]] bool has_written_all() const override { return ring_.size() == 0; }
   [[nodiscard]] std::uint64_t progress() const override { return ring_.taken(); }
@@ -141,7 +142,8 @@ class WriterProcess final : public ByteSink {
   UniqueFd wakeup_pipe_;
   boost::asio::posix::stream_descriptor status_pipe_;
   pid_t pid_;
-  SinkOwner* waiting_ = nullptr;  ///< for `on_ready`
+  SinkOwner* waiting_ = nullptr;    ///< for `on_ready`
+  SinkOwner* losses_to_ = nullptr;  ///< where `on_status` is empty
   int failure_ = 0;
   CallbackScope scope_;
 };

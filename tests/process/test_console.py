@@ -690,3 +690,76 @@ class TestBrokenOutputs:
 
         assert job.code == 4
         assert "out" in job.out.text
+
+
+class TestAFullDisk:
+    """Standard output is a file on a disk that is full for a while."""
+
+    EARLY = [f"early {i:06}" for i in range(1, 3001)]  # more than fits, and less than the room that there is later
+    LATE = [f"late {i}" for i in range(1, 101)]
+    PRINT = "seq -f 'early %06g' 3000; read line < room; seq -f 'late %g' 100"
+
+    @pytest.fixture
+    def console(self, small_disk, tmp_path):
+        os.mkfifo(tmp_path / "room")
+        (small_disk / "ballast").write_bytes(bytes(60 << 10))
+        with open(small_disk / "job.log", "ab") as file:
+            yield file
+
+    def lines(self, console):
+        return pathlib.Path(console.name).read_text().splitlines()
+
+    def make_room(self, console, tmp_path):
+        wait_until(lambda: len(self.lines(console)) > 100, "a part of the lines to be on the disk")
+        pathlib.Path(console.name).with_name("ballast").unlink()
+        with open(tmp_path / "room", "w") as room:
+            room.write("\n")
+
+    def writer_sleeps(self, job):
+        stats = [pathlib.Path(f"/proc/{child.pid}/stat").read_text() for child in processes.children_of(job.agent())]
+        (writer,) = [stat for stat in stats if "(muster-files)" in stat]
+        return "(muster-files) S" in writer
+
+    def assert_that_missing_lines_were_counted(self, said, lines, expected):
+        """Lines are whole, but for those in which the disk was full."""
+        whole = [line for line in lines if line in set(expected)]
+        torn = [line for line in lines if line not in set(expected)]
+        lost = [int(n) for n in re.findall(r"(\d+) console lines? lost while", said)]
+        assert len(torn) <= len(lost), torn
+        assert all(any(line.startswith(part) for line in expected) for part in torn), torn
+        assert whole == [line for line in expected if line in set(whole)]
+        assert sum(lost) == len(expected) - len(whole) > 0
+
+    def test_only_what_did_not_fit_is_lost_and_its_number_is_said(self, muster, console, tmp_path):
+        job = muster.start("--", "sh", "-c", self.PRINT, stdout=console)
+        job.err.wait_for("cannot write to standard output: No space left on device")
+
+        self.make_room(console, tmp_path)
+
+        assert job.end() == 0
+        lines = self.lines(console)
+        assert lines[-100:] == self.LATE
+        self.assert_that_missing_lines_were_counted(job.err.text, lines, self.EARLY + self.LATE)
+        assert "standard output could not be written: No space left on device" in job.err.text
+
+    def test_the_report_of_a_failure_is_written_once_there_is_room(self, muster, console, tmp_path):
+        job = muster.start(
+            "--", "sh", "-c", self.PRINT + "; exit 9", stdout=console, stderr=console
+        )
+        wait_until(lambda: os.statvfs(console.name).f_bfree == 0, "the disk to be full")
+        wait_until(lambda: self.writer_sleeps(job), "the rest to have been tried")
+
+        self.make_room(console, tmp_path)
+
+        assert job.end() == 9
+        text = pathlib.Path(console.name).read_text()
+        assert "rank 0 failed first" in text and "muster: exit code 9" in text
+        complaint = "muster: cannot write to standard error: No space left on device, going on without it"
+        lines = [line for line in text.splitlines() if not line.startswith("muster: ") or line == complaint]
+        self.assert_that_missing_lines_were_counted(text, lines, [*self.EARLY, complaint, *self.LATE])
+
+    def test_lines_that_never_fitted_are_counted_at_the_end(self, muster, console):
+        job = muster.run("--", "seq", "-f", "early %06g", 3000, stdout=console)
+
+        assert job.code == 0
+        self.assert_that_missing_lines_were_counted(job.err.text, self.lines(console), self.EARLY)

@@ -349,17 +349,6 @@ class TestChosenLines:
 
 
 class TestBrokenLogDirectories:
-    @pytest.fixture
-    def small_disk(self, tmp_path):
-        """A file system of 64 KiB."""
-        if os.geteuid() != 0:
-            pytest.skip("needs root")
-        disk = tmp_path / "disk"
-        disk.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
-        yield disk
-        subprocess.run(["umount", str(disk)], check=True)
-
     def test_a_full_disk_is_reported_once_per_log_file(
         self, muster, worker, small_disk
     ):
@@ -379,6 +368,25 @@ class TestBrokenLogDirectories:
             )
             written += (small_disk / f"attempt_0/worker_{rank}.out").stat().st_size
         assert written <= 65536
+
+    def test_a_log_file_goes_on_with_whole_lines_when_there_is_room_again(
+        self, muster, small_disk, tmp_path
+    ):
+        os.mkfifo(tmp_path / "room")
+        (small_disk / "ballast").write_bytes(bytes(60 << 10))
+        job = muster.start(
+            "--log-dir", small_disk, "--", "sh", "-c", "seq 10000; read line < room; seq -f 'late %g' 9"
+        )
+        job.err.wait_for("No space left on device")
+        (small_disk / "ballast").unlink()
+        with open(tmp_path / "room", "w") as room:
+            room.write("\n")
+
+        assert job.end() == 0
+        lines = (small_disk / "attempt_0/worker_0.out").read_text().splitlines()
+        assert lines[-9:] == [f"late {i}" for i in range(1, 10)]
+        assert job.said_about("worker_0.out", "can be written again", "lacks")
+        assert job.said_about("worker_0.out", "bytes that could not be written")
 
     def test_bytes_missing_in_a_log_file_are_reported(self, muster, worker, tmp_path):
         """The limit on a file's size stands for any write that fails in the middle."""

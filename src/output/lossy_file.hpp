@@ -1,0 +1,45 @@
+#pragma once
+
+// Writes a file whose disk may be full for a while.
+
+#include "base/file_io.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace muster {
+
+/// What one piece tells of the bytes that a file lacks.
+struct FileLoss {
+  std::uint64_t bytes = 0;
+  std::uint64_t lines = 0;  ///< that have ended in these bytes
+  int error_number = 0;     ///< of the failed write; 0: the file can be written again
+};
+
+/// A file that each piece tries to write anew, whatever the last one met. Its lines stay whole: after a loss a torn
+/// line is ended, and the rest of a line whose beginning is missing is left out.
+class LossyFile {
+ public:
+  using Write = std::function<WriteResult(std::string_view bytes)>;
+  using Report = std::function<void(const FileLoss& loss)>;
+
+  /// `report` is called for each piece that lacks bytes, and for the first one that lacks none.
+  LossyFile(Write write, Report report) : write_(std::move(write)), report_(std::move(report)) {}
+
+  void write(std::string_view bytes);
+
+ private:
+  [[nodiscard]] WriteResult end_torn_line();
+  void lose(std::string_view bytes);
+
+  Write write_;
+  Report report_;
+  FileLoss loss_;                ///< of this piece; with the error of the last one, until the file is written again
+  bool lacks_start_ = false;     ///< the next byte belongs to a line whose beginning is missing
+  bool is_within_line_ = false;  ///< the file's last line has no end yet
+};
+
+}  // namespace muster
