@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -80,13 +81,21 @@ std::string_view LineFramer::feed_line(std::string_view bytes, std::string& out)
   if (at == nullptr) {
     keep(line);
   } else if (partial_.empty()) {
-    append_line(line, out);
+    end_line(line, out);
   } else {
     partial_.append(line);
-    append_line(partial_, out);
+    end_line(partial_, out);
     forget();
   }
   return bytes.substr(end);
+}
+
+/// A line whose text was shown already has only its end left, which was shown, too.
+void LineFramer::end_line(std::string_view line, std::string& out) {
+  const bool was_shown = std::exchange(shown_parts_, 0) > 0;
+  if (!was_shown || line.find_first_not_of("\r\n") != std::string_view::npos) {
+    append_line(line, out);
+  }
 }
 
 void LineFramer::start_drawing(std::string& out) {
@@ -120,6 +129,22 @@ bool LineFramer::has_unsettled() const {
   constexpr std::size_t kLongestUnfinished = 4096;  // longer text is not a prompt, and stays whole
   const bool is_begun = whole_lines_ && !partial_.empty() && partial_.size() <= kLongestUnfinished;
   return drawn_ || (is_begun && !has_return_);
+}
+
+std::optional<std::chrono::milliseconds> LineFramer::quiet_before_showing() const {
+  constexpr std::chrono::milliseconds kFirst{500};
+  constexpr int kMostDoublings = 7;  // a minute
+  const bool is_shown = !draws_ && !prefix_.empty() && has_unsettled();
+  return is_shown ? std::optional(kFirst * (1 << std::min(shown_parts_, kMostDoublings))) : std::nullopt;
+}
+
+void LineFramer::show_unfinished(std::string& out) {
+  const std::size_t cut = whole_characters(partial_);
+  if (cut > 0) {
+    append_line(std::string_view(partial_).substr(0, cut), out);
+    partial_.erase(0, cut);
+    ++shown_parts_;
+  }
 }
 
 void LineFramer::begin_row(std::string& out) {

@@ -5,6 +5,7 @@
 #include "output/drawn_rows.hpp"
 #include "output/selection.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -63,6 +64,12 @@ class LineFramer {
 
   /// True when unfinished text is pending that a terminal should show after a quiet moment.
   [[nodiscard]] bool has_unsettled() const;
+  /// The time without bytes after which `show_unfinished` shows the unfinished line; empty: never. Doubles with
+  /// each part of a line, so that a row of dots, one a second, does not become a line for each.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> quiet_before_showing() const;
+  /// For a console that is no terminal: gives out the unfinished text as a line. What follows is the next line.
+  void show_unfinished(std::string& out);
+
   /// To be called after a quiet moment: where rows are drawn, turns an unfinished line into a row, and the rows above
   /// it into lines.
   void begin_row(std::string& out);
@@ -79,6 +86,7 @@ class LineFramer {
 
  private:
   [[nodiscard]] std::string_view feed_line(std::string_view bytes, std::string& out);
+  void end_line(std::string_view line, std::string& out);
   void start_drawing(std::string& out);
   void draw(std::string_view bytes, std::string& out);
   void append_line(std::string_view line, std::string& out) const;
@@ -96,6 +104,7 @@ class LineFramer {
   const LineFilter* filter_ = nullptr;  ///< not owned; null: every line
   std::string partial_;                 ///< bytes since the last line end
   bool has_return_ = false;             ///< a carriage return is among them
+  int shown_parts_ = 0;                 ///< of the line since its beginning, by `show_unfinished`
 };
 
 /// Keeps the end of a stream, in bounded memory, for the last lines in a report.

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// What one piece tells of the bytes that a file lacks.
+/// Tells which bytes a file lacks, of one piece.
 struct FileLoss {
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;  ///< that have ended in these bytes

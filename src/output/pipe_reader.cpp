@@ -169,12 +169,14 @@ void PipeReader::deliver(Stream& stream, std::string_view bytes) {
   frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
   watch_progress(stream);
   watch_unsettled(stream);
+  watch_unfinished(stream);
 }
 
 void PipeReader::end(Stream& stream) {
   stream.is_open = false;
   --open_of_worker_[stream.route.worker];
   stream.progress_timer.cancel();
+  stream.unfinished_timer.cancel();
   boost::system::error_code ignored;  // this end is never written, so closing loses nothing
   stream.pipe.close(ignored);
   std::string kept;
@@ -321,6 +323,37 @@ void PipeReader::watch_progress(Stream& stream) {
 void PipeReader::show_progress(Stream& stream) {
   if (stream.is_open) {
     frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
+  }
+}
+
+/// Waits until nothing has followed an unfinished line for a while. A terminal has its own ways: `watch_unsettled`.
+void PipeReader::watch_unfinished(Stream& stream) {
+  const auto quiet = quiet_before_showing(stream);
+  if (quiet) {
+    stream.last_read = std::chrono::steady_clock::now();
+  }
+  if (quiet && !stream.unfinished_timer.is_pending()) {
+    stream.unfinished_timer.start(*quiet, [this, &stream] { show_unfinished(stream); });
+  } else if (!quiet && stream.unfinished_timer.is_pending()) {
+    stream.unfinished_timer.cancel();
+  }
+}
+
+std::optional<std::chrono::milliseconds> PipeReader::quiet_before_showing(const Stream& stream) {
+  const StreamRoute& route = stream.route;
+  return route.console != nullptr && !route.shows_unfinished ? route.framer.quiet_before_showing() : std::nullopt;
+}
+
+void PipeReader::show_unfinished(Stream& stream) {
+  const auto quiet = quiet_before_showing(stream);
+  if (!quiet) {
+    return;
+  }
+  const auto left = stream.last_read + *quiet - std::chrono::steady_clock::now();
+  if (left > std::chrono::nanoseconds::zero()) {  // bytes have come since the timer was started
+    stream.unfinished_timer.start(left, [this, &stream] { show_unfinished(stream); });
+  } else {
+    show(stream, [this](LineFramer& framer) { framer.show_unfinished(shown_); });
   }
 }
 

@@ -133,6 +133,9 @@ class PipeReader {
   void update_rows(Stream& stream);
   void draw_rows() { ask_consoles(&OutputQueue::draw_rows); }
   void ask_consoles(void (OutputQueue::*what)());
+  void watch_unfinished(Stream& stream);
+  [[nodiscard]] static std::optional<std::chrono::milliseconds> quiet_before_showing(const Stream& stream);
+  void show_unfinished(Stream& stream);
   void watch_progress(Stream& stream);
   void show_progress(Stream& stream);
 
@@ -158,7 +161,8 @@ class PipeReader::Stream {
         number(reader.streams_.size()),
         is_terminal(::isatty(read_end.get()) != 0),
         pipe(reader.io_, read_end.release()),
-        progress_timer(reader.io_, kProgressDelay, [this, &reader] { reader.show_progress(*this); }) {}
+        progress_timer(reader.io_, kProgressDelay, [this, &reader] { reader.show_progress(*this); }),
+        unfinished_timer(reader.io_) {}
 
   [[nodiscard]] bool has_progress() const {
     const auto& shared = route.shared_files;
@@ -183,6 +187,7 @@ class PipeReader::Stream {
   WindowSize window{};  ///< current size of the terminal
   boost::asio::posix::stream_descriptor pipe;
   DelayedCall progress_timer;
+  Timer unfinished_timer;  ///< runs only while a console that is no terminal waits for the end of a line
   Tail tail;
   std::optional<std::chrono::steady_clock::time_point> last_output;  ///< empty: none yet
   std::chrono::steady_clock::time_point last_read;

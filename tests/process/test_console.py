@@ -692,6 +692,40 @@ class TestBrokenOutputs:
         assert "out" in job.out.text
 
 
+class TestUnfinishedLines:
+    """Of several workers, on a console that is no terminal."""
+
+    def start(self, muster, tmp_path, script, *options, **more):
+        os.mkfifo(tmp_path / "go")
+        return muster.start("--nproc-per-node=2", *options, "--", "sh", "-c", script, **more)
+
+    def test_a_quiet_unfinished_line_is_shown_and_the_rest_as_the_next_one(self, muster, tmp_path):
+        job = self.start(
+            muster,
+            tmp_path,
+            "[ $RANK = 1 ] || exit 0; printf Loading...; read line < go; echo ' done'; printf '? ' >&2",
+            "--log-dir",
+            tmp_path / "logs",
+        )
+        job.out.wait_for("[1] Loading...\n")
+        (tmp_path / "go").write_text("\n")
+
+        assert job.end() == 0
+        assert job.out.text == "[1] Loading...\n[1]  done\n"
+        assert "[1] ? " in job.err.lines
+        assert (tmp_path / "logs/attempt_0/worker_1.out").read_text() == "Loading... done\n"
+        assert (tmp_path / "logs/attempt_0/worker_1.err").read_text() == "? "
+
+    def test_without_a_prefix_a_reader_gets_the_workers_bytes(self, muster, tmp_path):
+        script = "[ $RANK = 1 ] || { sleep 1; echo other; exit 0; }; printf Loading...; read line < go; echo ' done'"
+        job = self.start(muster, tmp_path, script, "--prefix=never")
+        job.out.wait_for("other\n")
+        (tmp_path / "go").write_text("\n")
+
+        assert job.end() == 0
+        assert sorted(job.out.lines) == ["Loading... done", "other"]
+
+
 class TestAFullDisk:
     """Standard output is a file on a disk that is full for a while."""
 

@@ -5,11 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
+#include <vector>
 
 namespace muster {
 namespace {
 
+using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 constexpr const char* kPrefix = "[3] ";
@@ -407,6 +410,67 @@ TEST_F(DrawingFramer, DrawsFromTheLineInWhichTheCursorIsHidden) {
   EXPECT_EQ(rows().size(), 3U);
   framer_.finish(out_);
   EXPECT_EQ(out_, "[3] line\n[3] one\n[3] two\n[3] three\n");
+}
+
+TEST(LineFramer, ShowsAnUnfinishedLineAndWhatFollowsAsTheNextOne) {
+  LineFramer framer("[2] ");
+  std::string out;
+  framer.feed("Loading...", out);
+  EXPECT_EQ(out, "");
+  EXPECT_EQ(framer.quiet_before_showing(), 500ms);
+
+  framer.show_unfinished(out);
+  EXPECT_EQ(framer.quiet_before_showing(), std::nullopt);
+  framer.feed(" done\nnext\n", out);
+
+  EXPECT_EQ(out, "[2] Loading...\n[2]  done\n[2] next\n");
+}
+
+TEST(LineFramer, AddsNoEmptyLineWhereOnlyTheEndOfAShownLineFollows) {
+  LineFramer framer("[2] ");
+  std::string out;
+  framer.feed("Ready", out);
+  framer.show_unfinished(out);
+  framer.feed("\r\n", out);
+  framer.feed("\n", out);
+  framer.feed("x", out);
+  framer.show_unfinished(out);
+  framer.finish(out);
+
+  EXPECT_EQ(out, "[2] Ready\n[2] \n[2] x\n");
+}
+
+TEST(LineFramer, WaitsLongerForEachFurtherPartOfALine) {
+  LineFramer framer("[2] ");
+  std::string out;
+  std::vector<std::chrono::milliseconds> quiet;
+  for (int i = 0; i < 9; ++i) {
+    framer.feed(".", out);
+    quiet.push_back(framer.quiet_before_showing().value_or(0ms));
+    framer.show_unfinished(out);
+  }
+  framer.feed("\n.", out);
+
+  EXPECT_EQ(quiet, (std::vector<std::chrono::milliseconds>{500ms, 1s, 2s, 4s, 8s, 16s, 32s, 64s, 64s}));
+  EXPECT_EQ(framer.quiet_before_showing(), 500ms);
+}
+
+TEST(LineFramer, ShowsNoUnfinishedBarNorUnfinishedBytes) {
+  LineFramer bar("[2] ");
+  LineFramer bytes("", /*whole_lines=*/false);
+  LineFramer unprefixed("");
+  LineFramer character("[2] ");
+  std::string out;
+  bar.feed("\r10%", out);
+  bytes.feed("bytes", out);
+  unprefixed.feed("line", out);
+  character.feed("\xE2\x82", out);
+  character.show_unfinished(out);
+
+  EXPECT_EQ(out, "bytes");
+  EXPECT_EQ(bar.quiet_before_showing(), std::nullopt);
+  EXPECT_EQ(bytes.quiet_before_showing(), std::nullopt);
+  EXPECT_EQ(unprefixed.quiet_before_showing(), std::nullopt);
 }
 
 }  // namespace
