@@ -367,6 +367,7 @@ void Attempt::act(const CancelStart& /*action*/) {
 void Attempt::act(const SendStopSignal& action) {
   collect_deaths();  // a worker that is dead by now has not ended by our signal
   pause_timer_.cancel();
+  streams_.note_stop();
   owner_.record({.kind = ledger::Kind::StopSent, .number = action.signal});
   stop_.send_stop_signal(action.signal);
 }

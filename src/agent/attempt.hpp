@@ -137,6 +137,7 @@ class Attempt {
   [[nodiscard]] std::vector<std::string> hints_for(const Failure& failure, std::size_t worker) const;
   [[nodiscard]] bool is_suspect(const WorkerEnded& failed) const;
   [[nodiscard]] std::vector<Failure> suspects() const;
+  [[nodiscard]] std::vector<Failure> asked_with_an_error() const;
 
   // Actions of the supervisor.
   void act(const StartWorkers& /*action*/) { starter_.start(); }

@@ -254,7 +254,27 @@ gang::AttemptOver Attempt::over() const {
       over.also_failed.add(worker_failure(failed.worker));
     }
   }
+  for (Failure& asked : asked_with_an_error()) {
+    over.also_failed.add(std::move(asked));
+  }
   return over;
+}
+
+/// Workers that muster has asked to end after a failure, and that had just written an error of their own by then: the
+/// others may have failed because of it.
+std::vector<Failure> Attempt::asked_with_an_error() const {
+  std::vector<Failure> asked;
+  for (std::size_t i = 0; i < plan_.workers.size() && !supervisor_.conclusion().stop_signal; ++i) {
+    std::vector<std::string> lines = streams_.last_lines_before_stop(i);
+    if (supervisor_.outcome(i) == WorkerOutcome::Stopped && shows_own_error(lines)) {
+      Failure& failure = asked.emplace_back(worker_failure(i));
+      failure.was_asked = true;
+      failure.last_lines = std::move(lines);
+      failure.error_message.clear();  // it may be about the stop
+      failure.hints.clear();
+    }
+  }
+  return asked;
 }
 
 // Log messages; docs/troubleshooting.md explains each of them.

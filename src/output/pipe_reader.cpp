@@ -265,6 +265,28 @@ std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
   return {};
 }
 
+void PipeReader::note_stop() {
+  constexpr std::chrono::seconds kJustNow{10};  // an older error was survived, or is not what ended the others
+  const auto since = std::chrono::steady_clock::now() - kJustNow;
+  for (const auto& stream : streams_) {
+    if (stream->route.is_error && may_read(*stream)) {
+      (void)read_once(*stream);  // what waits in the pipe was written before the stop
+    }
+    if (stream->route.is_error && stream->last_output >= since) {
+      stream->lines_before_stop = stream->tail.lines();
+    }
+  }
+}
+
+std::vector<std::string> PipeReader::last_lines_before_stop(std::size_t worker) const {
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker && stream->route.is_error) {
+      return stream->lines_before_stop;
+    }
+  }
+  return {};
+}
+
 // Shows lines on consoles, and decides when unfinished lines are shown too.
 
 namespace {

@@ -100,6 +100,10 @@ class PipeReader {
   [[nodiscard]] bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
+  /// To be called before the workers get a stop signal: what they write from now on may be the answer to it.
+  void note_stop();
+  /// The last lines before that, if the last of them had just been written; else none.
+  [[nodiscard]] std::vector<std::string> last_lines_before_stop(std::size_t worker) const;
 
  protected:
   [[nodiscard]] OutputQueues& queues() const { return queues_; }
@@ -189,6 +193,7 @@ class PipeReader::Stream {
   DelayedCall progress_timer;
   Timer unfinished_timer;  ///< runs only while a console that is no terminal waits for the end of a line
   Tail tail;
+  std::vector<std::string> lines_before_stop;
   std::optional<std::chrono::steady_clock::time_point> last_output;  ///< empty: none yet
   std::chrono::steady_clock::time_point last_read;
   std::chrono::steady_clock::time_point last_settled;

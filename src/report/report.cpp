@@ -87,6 +87,22 @@ void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
                                      services + (lists_all ? "" : " and others")});
 }
 
+/// Adds ranks that had written an error of their own when they were asked to end: the reason may stand there.
+void add_asked(std::vector<ReportLine>& lines, const JobEnd& end) {
+  constexpr int kShown = 3;
+  int shown = 0;
+  for (const Failure& other : end.also_failed.listed) {
+    if (!other.was_asked || shown++ >= kShown) {
+      continue;
+    }
+    lines.push_back({Level::Error, name_of_failed(other) + ", node " + to_string(other.node) + " (" + other.host +
+                                       "), which was only asked to end, had written an error of its own before:"});
+    for (const std::string& line : other.last_lines) {
+      lines.push_back({Level::Error, "  | " + line});
+    }
+  }
+}
+
 void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const Failure& failure = *outcome.end.first_failure;
   const auto error = [&](std::string text) { lines.push_back({Level::Error, std::move(text)}); };
@@ -101,6 +117,7 @@ void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
   for (const std::string& line : failure.last_lines) {
     error("  | " + line);
   }
+  add_asked(lines, outcome.end);
 }
 
 /// "rank 3, node 1 (host-b), exit code 1, after 0.21 s".
@@ -119,8 +136,10 @@ void add_ranks(std::vector<ReportLine>& lines, const Outcome& outcome, WorkerOut
 /// Adds processes that failed without being asked to end. The report file lists more of them.
 void add_other_failures(std::vector<ReportLine>& lines, const JobEnd& end) {
   constexpr int kShown = 3;
+  OtherFailures others = end.also_failed;
+  others.drop_asked();
   int shown = 0;
-  for (const Failure& other : end.also_failed.listed) {
+  for (const Failure& other : others.listed) {
     if (shown++ == kShown) {
       break;
     }
@@ -129,8 +148,8 @@ void add_other_failures(std::vector<ReportLine>& lines, const JobEnd& end) {
       lines.push_back({Level::Warning, "  | " + other.last_lines.back()});
     }
   }
-  if (end.also_failed.count > kShown) {
-    lines.push_back({Level::Warning, "also failed: " + std::to_string(end.also_failed.count - kShown) + " more"});
+  if (others.count > kShown) {
+    lines.push_back({Level::Warning, "also failed: " + std::to_string(others.count - kShown) + " more"});
   }
 }
 
@@ -168,6 +187,7 @@ json::object failure_document(const Failure& failure, const std::vector<std::str
                       {"exit_code", code_document(failure.status)},
                       {"signal", signal_document(failure.status)},
                       {"was_passed_on", failure.was_passed_on},
+                      {"asked_to_end", failure.was_asked},
                       {"core_dumped", failure.status && failure.status->dumped_core()},
                       {"run_time_s", rounded(failure.run_time_seconds)},
                       {"stderr_tail", json::array(failure.last_lines.begin(), failure.last_lines.end())},

@@ -32,19 +32,28 @@ bool has_any(const std::string& text, const std::vector<std::string_view>& patte
                      [&](std::string_view pattern) { return text.find(pattern) != std::string::npos; });
 }
 
-/// Classifies by the output of the process alone.
-FailureKind trace_of_words(const Failure& failure) {
+/// Classifies by the output of the process alone. A message that names the rank that was missed is more than a
+/// consequence, though it quotes what a lost peer looks like.
+FailureKind trace_of_words(const std::vector<std::string>& last_lines, const std::string& error_message) {
+  static const std::vector<std::string_view> naming_words = patterns_of("names ");
   static const std::vector<std::string_view> peer_words = patterns_of("peer ");
   static const std::vector<std::string_view> trace_words = patterns_of("trace ");
-  const std::string words = lower_case(join(failure.last_lines, "\n") + "\n" + failure.error_message);
+  const std::string words = lower_case(join(last_lines, "\n") + "\n" + error_message);
+  if (has_any(words, naming_words)) {
+    return FailureKind::Traceback;
+  }
   if (has_any(words, peer_words)) {
     return FailureKind::LostPeer;
   }
-  const bool has_own_error = !failure.error_message.empty() || has_any(words, trace_words);
+  const bool has_own_error = !error_message.empty() || has_any(words, trace_words);
   return has_own_error ? FailureKind::Traceback : FailureKind::ExitCode;
 }
 
 }  // namespace
+
+bool shows_own_error(const std::vector<std::string>& last_lines) {
+  return trace_of_words(last_lines, "") == FailureKind::Traceback;
+}
 
 bool is_crash(const ExitStatus& status) {
   // A broken connection ends a process by SIGPIPE, and an uncaught C++ exception by SIGABRT.
@@ -55,7 +64,7 @@ FailureKind classify(const Failure& failure) {
   if (failure.is_hung || !failure.status || is_crash(*failure.status)) {
     return FailureKind::Crash;
   }
-  const FailureKind words = trace_of_words(failure);
+  const FailureKind words = trace_of_words(failure.last_lines, failure.error_message);
   if (failure.status->signal() == SIGPIPE || words == FailureKind::LostPeer) {
     return FailureKind::LostPeer;
   }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,10 @@ enum class FailureKind {
 [[nodiscard]] FailureKind classify(const Failure& failure);
 /// A clause that follows "because": "a signal ended it".
 [[nodiscard]] std::string_view describe(FailureKind trace);
+
+/// True if a process that muster then asked to end had written an error of its own as its last lines, which tell of more
+/// than a lost peer.
+[[nodiscard]] bool shows_own_error(const std::vector<std::string>& last_lines);
 
 /// True for a status that is a cause by itself: no failure of a peer ends a process so.
 [[nodiscard]] bool is_crash(const ExitStatus& status);

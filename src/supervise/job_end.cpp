@@ -110,14 +110,14 @@ std::string describe_failure(const Failure& failure) {
 
 /// Keeps only a short part of its last lines: those of the first failure are reported in full.
 void OtherFailures::add(Failure failure) {
-  constexpr std::size_t kLines = 3;
+  const std::size_t most_lines = failure.was_asked ? 10 : 3;  // of a traceback, or of what is most likely a consequence
   constexpr std::size_t kLineBytes = 200;
   ++count;
   if (listed.size() >= kMostListed) {
     return;
   }
   auto& lines = failure.last_lines;
-  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kLines)));
+  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), most_lines)));
   for (std::string& line : lines) {
     line = shortened(line, kLineBytes);
   }
@@ -130,6 +130,10 @@ void OtherFailures::add(OtherFailures others) {
     add(std::move(failure));
   }
   count += unlisted;
+}
+
+void OtherFailures::drop_asked() {
+  count -= static_cast<int>(std::erase_if(listed, [](const Failure& failure) { return failure.was_asked; }));
 }
 
 std::span<const EndRow> end_table() {

@@ -66,12 +66,14 @@ struct Failure {
   bool was_passed_on = false;           ///< muster had received the signal that ended it, and forwarded it
   bool is_hung = false;                 ///< it kept the others waiting, and muster ended it
   bool is_unkillable = false;           ///< it is hung in an uninterruptible system call, and may hold its device
-  std::vector<std::string> hints{};     ///< facts that only its node knows about its end, in sentences
+  /// It was only asked to end, and had written an error of its own before: `last_lines` are those from before.
+  bool was_asked = false;
+  std::vector<std::string> hints{};  ///< facts that only its node knows about its end, in sentences
 
   bool operator==(const Failure&) const = default;
 };
 
-/// The failures besides the first one.
+/// The failures besides the first one, and ranks that `was_asked` is true for.
 struct OtherFailures {
   static constexpr std::size_t kMostListed = 16;
   std::vector<Failure> listed;  ///< with fewer last lines
@@ -79,6 +81,8 @@ struct OtherFailures {
 
   void add(Failure failure);
   void add(OtherFailures others);
+  /// Leaves out those that were only asked to end.
+  void drop_asked();
   bool operator==(const OtherFailures&) const = default;
 };
 

@@ -1,6 +1,8 @@
 """The first failure of many workers is named by the order in which they ended."""
 
+import os
 import signal
+import sys
 
 import pytest
 
@@ -96,3 +98,59 @@ def test_the_last_lines_on_standard_error_are_the_report(muster, worker):
     beginning = next(i for i, line in enumerate(job.err.lines) if "failed first" in line)
     assert all(line.startswith("muster: ") for line in job.err.lines[beginning:])
     assert job.err.lines[-1] == "muster: exit code 5"
+
+
+# What torch.distributed.monitored_barrier does: rank 0 names the rank that did not come, and is still printing, or
+# closing its connections, when another one dies of it. Each rank waits for the one before it by a pipe.
+MONITORED_BARRIER = """
+import os, signal, sys
+
+def answer(*_):
+    print("Traceback (most recent call last):\\nSignalException: got SIGTERM", file=sys.stderr, flush=True)
+    os._exit(1)
+
+rank = int(os.environ["RANK"])
+if rank == 0:
+    print("Traceback (most recent call last):\\n  File \\"train.py\\", line 7, in <module>", file=sys.stderr)
+    print(sys.argv[1], file=sys.stderr, flush=True)
+    open("written", "w").close()
+    signal.pause()
+elif rank == 1:
+    open("heeds").close()
+    open("written").close()
+    sys.exit("RuntimeError: Connection closed by peer [127.0.0.1]:4711")
+elif rank == 2:
+    signal.signal(signal.SIGTERM, answer)
+    open("heeds", "w").close()
+signal.pause()
+"""
+
+
+def end_of_monitored_barrier(muster, tmp_path, words):
+    os.mkfifo(tmp_path / "written")
+    os.mkfifo(tmp_path / "heeds")
+    command = [sys.executable, "-c", MONITORED_BARRIER, words]
+    job = muster.run("--nproc-per-node=4", "--", *command, report=True)
+    assert job.code == 1
+    assert "rank 1 " in job.said_about("failed first")
+    return job
+
+
+def test_an_error_that_a_stopped_rank_had_written_before_is_shown(muster, tmp_path):
+    words = "RuntimeError: Rank 3 failed to pass monitoredBarrier in 2000 ms\n Original: Connection closed by peer"
+
+    job = end_of_monitored_barrier(muster, tmp_path, words)
+
+    at = job.said.index(job.said_about("rank 0, node 0", "had written an error of its own before"))
+    assert job.said[at + 3 : at + 5] == [f"  | {line}" for line in words.split("\n")]
+    assert sum("had written an error" in line for line in job.said) == 1  # rank 2 has only answered the signal
+    (asked,) = job.report["also_failed"]
+    assert asked["asked_to_end"] and asked["global_rank"] == 0
+    assert not any("SignalException" in line for line in job.said)
+
+
+def test_a_stopped_rank_that_only_lost_its_peer_is_not_accused(muster, tmp_path):
+    job = end_of_monitored_barrier(muster, tmp_path, "RuntimeError: [gloo] Connection reset by peer")
+
+    assert not any("had written an error" in line for line in job.said)
+    assert job.report["also_failed"] == []

@@ -201,6 +201,9 @@ void Leader::conclude(JobEnd end, Instant now) {
   if (end.kind != EndKind::Suspended) {  // then ranks fail only because another one has left
     end.also_failed = attempt_.other_failures();
   }
+  if (!end.first_failure) {
+    end.also_failed.drop_asked();
+  }
   end_ = end;
   state_ = State::Finishing;
   goodbye_deadline_ = now + kGoodbye;

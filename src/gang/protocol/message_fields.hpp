@@ -127,6 +127,7 @@ void describe(Io& io, Failure& failure) {
   io("was_passed_on", failure.was_passed_on, Optional<Flag>{});
   io("is_hung", failure.is_hung, Optional<Flag>{});
   io("is_unkillable", failure.is_unkillable, Optional<Flag>{});
+  io("was_asked", failure.was_asked, Optional<Flag>{});
   io("hints", failure.hints, kHints);
 }
 

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -171,6 +172,25 @@ TEST(DescribeOutcome, ListsLaterFailuresWithoutDoubtingTheFirst) {
   const Lines lines = texts_of(outcome);
   EXPECT_EQ(lines[0].find("rank 10 failed first: "), 0U);
   EXPECT_EQ(lines[1], "also failed: rank 8, node 1 (gpu-17), exit code 1, after 1.25 s");
+}
+
+TEST(DescribeOutcome, ShowsTheErrorOfARankThatWasOnlyAskedToEnd) {
+  Outcome outcome = failure(ExitStatus::exited(3));
+  Failure asked = other_failure(8);
+  asked.was_asked = true;
+  asked.knows_order = true;
+  outcome.end.also_failed.add(asked);
+
+  const Lines lines = texts_of(outcome);
+  const auto at = std::find(lines.begin(), lines.end(),
+                            "rank 8, node 1 (gpu-17), which was only asked to end, had written an error of its own "
+                            "before:");
+  ASSERT_GE(lines.end() - at, 3);
+  EXPECT_EQ(at[1], "  | first");
+  EXPECT_EQ(at[2], "  | Connection reset by peer");
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("also failed"); }),
+            0);
+  EXPECT_EQ(to_document(outcome).at("also_failed").at(0).at("asked_to_end"), true);
 }
 
 TEST(DescribeOutcome, NamesASignalThatWasPassedOn) {

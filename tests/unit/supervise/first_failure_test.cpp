@@ -68,6 +68,22 @@ TEST(TraceOf, RecognizesLostPeerMessagesOfLibraries) {
   }
 }
 
+TEST(TraceOf, AMessageThatNamesTheMissingRankIsNoConsequence) {
+  const std::vector<std::string> leader = {"RuntimeError: Rank 1 failed to pass monitoredBarrier in 2000 ms",
+                                           " Original exception: ", "Connection closed by peer [127.0.0.1]:4711"};
+  EXPECT_EQ(classify(failure_with(ExitStatus::exited(1), leader)), FailureKind::Traceback);
+  EXPECT_EQ(
+      classify(failure_with(ExitStatus::exited(1),
+                            {"RuntimeError: Rank 2 successfully reached monitoredBarrier, but received errors "
+                             "while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank."})),
+      FailureKind::LostPeer);
+  EXPECT_TRUE(shows_own_error(leader));
+  EXPECT_TRUE(shows_own_error({"Traceback (most recent call last):", "ValueError: x"}));
+  EXPECT_FALSE(shows_own_error({"Traceback (most recent call last):", "RuntimeError: Connection closed by peer"}));
+  EXPECT_FALSE(shows_own_error({"step 17"}));
+  EXPECT_FALSE(shows_own_error({}));
+}
+
 TEST(TraceOf, AnErrorSimilarToALostPeer) {
   for (const char* const words :
        {"EI0004: The ranktable or rank is invalid", "error: Timed out waiting for the data set"}) {

@@ -35,6 +35,7 @@ Failure some_failure() {
           .is_unranked = true,
           .service = "store",
           .was_passed_on = true,
+          .was_asked = true,
           .hints = {"one"}};
 }
 
