@@ -141,7 +141,7 @@ Result<RoleCount> read_count(const json::value& value, const std::string& path, 
 /// Reads true, false, or "without ROLE": the role decides in a job without that other role.
 Result<> read_decides(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
   constexpr std::string_view kWithoutRole = "without ";
-  const std::string_view text = text_of(object, "decides_success");
+  const std::string text(muster::text_of(object, "decides_success"));
   if (!text.starts_with(kWithoutRole)) {
     return read_field(role.decides_success, object, path + "/decides_success", place, read_yes_or_no);
   }
