@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
-#include <set>
 
 namespace muster {
 namespace {
@@ -255,9 +254,9 @@ std::string describe_ranges(std::span<const int> sorted) {
   return text;
 }
 
-std::optional<std::vector<int>> parse_ranges(std::string_view text) {
+std::optional<std::vector<int>> parse_ranges(std::string_view text, std::size_t most) {
   constexpr int kMost = 65'535;
-  std::set<int> numbers;
+  std::vector<std::pair<int, int>> ranges;
   for (const std::string& piece : split(text, ',')) {
     const std::string_view range = trim(piece);
     const std::size_t dash = range.find('-');
@@ -266,14 +265,26 @@ std::optional<std::vector<int>> parse_ranges(std::string_view text) {
     if (!first || !last || *last < *first) {
       return std::nullopt;
     }
-    for (int number = *first; number <= *last; ++number) {
-      numbers.insert(number);
-    }
+    ranges.emplace_back(*first, *last);
   }
-  if (numbers.empty()) {
+  std::ranges::sort(ranges);
+  std::size_t count = 0;
+  for (int next = 0; auto& [first, last] : ranges) {  // each begins behind those before it
+    first = std::max(first, next);
+    next = std::max(next, last + 1);
+    count += static_cast<std::size_t>(std::max(last + 1 - first, 0));
+  }
+  if (count == 0 || count > most) {
     return std::nullopt;
   }
-  return std::vector<int>(numbers.begin(), numbers.end());
+  std::vector<int> numbers;
+  numbers.reserve(count);
+  for (const auto& [first, last] : ranges) {
+    for (int number = first; number <= last; ++number) {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
 }
 
 std::string count_of(std::size_t count, std::string_view noun) {

@@ -69,9 +69,13 @@ bool replace_all(std::string& text, std::string_view what, std::string_view by);
 /// "0-3, 7, 9-10" for a sorted list of numbers.
 [[nodiscard]] std::string describe_ranges(std::span<const int> sorted);
 
+/// Numbers of the longest result of `parse_ranges`.
+inline constexpr std::size_t kMostOfRanges = 65'536;
+
 /// Reverses `describe_ranges`, with or without blanks: numbers from 0 to 65535, sorted, without duplicates. Empty for
-/// anything else, such as "3-1", "0-" or a text without a number.
-[[nodiscard]] std::optional<std::vector<int>> parse_ranges(std::string_view text);
+/// anything else, such as "3-1", "0-" or a text without a number, and for more than `most` numbers, which takes the time
+/// of reading the text alone: a short one may name very many, again and again.
+[[nodiscard]] std::optional<std::vector<int>> parse_ranges(std::string_view text, std::size_t most = kMostOfRanges);
 
 /// "1 worker", "4 workers".
 [[nodiscard]] std::string count_of(std::size_t count, std::string_view noun);

@@ -107,13 +107,6 @@ std::int64_t fewest_of(const Members& members, const std::set<int>& named) {
   return fewest;
 }
 
-/// The last collective that the rank has entered; empty: it is no member.
-std::map<int, std::int64_t> entered(const Members& members, int rank) {
-  const auto member = members.find(rank);
-  return member == members.end() ? std::map<int, std::int64_t>()
-                                 : std::map<int, std::int64_t>{{rank, member->second->enqueued}};
-}
-
 /// Counts the ranks that wait for a named one, and describes the collective in which most of them wait.
 Absent describe_absent(const Groups& groups, const std::set<int>& named) {
   Absent absent;
@@ -124,8 +117,10 @@ Absent describe_absent(const Groups& groups, const std::set<int>& named) {
     Members ahead = members;
     std::erase_if(
         ahead, [&](const auto& member) { return member.second->enqueued <= fewest || named.contains(member.first); });
-    for (const int rank : ahead.empty() ? std::set<int>() : named) {
-      absent.ranks.merge(entered(members, rank));
+    for (const auto& [rank, group] : ahead.empty() ? Members() : members) {
+      if (named.contains(rank)) {
+        absent.ranks.emplace(rank, group->enqueued);
+      }
     }
     std::ranges::transform(ahead, std::inserter(waiting, waiting.end()), &Members::value_type::first);
     if (ahead.size() > most) {

@@ -147,14 +147,22 @@ class Dump {
     return groups;
   }
 
-  /// Later groups get no ranks where the earlier ones have too many.
+  /// Later groups get no ranks where the earlier ones have too many. A text that groups share is read once.
   std::vector<int> take_ranks(std::string_view text) {
-    std::vector<int> ranks = numbers_left_ > 0 ? read_ranks(text) : std::vector<int>();
-    numbers_left_ -= std::min(numbers_left_, ranks.size());
-    return ranks;
+    const auto [read, is_new] = ranks_by_text_.try_emplace(text.data());
+    if (is_new) {
+      read->second = read_ranks(text);
+    }
+    const std::size_t numbers = read->second.size();
+    if (numbers > numbers_left_) {
+      return {};
+    }
+    numbers_left_ -= numbers;
+    return read->second;
   }
 
   Pickle pickle_;
+  std::map<const char*, std::vector<int>> ranks_by_text_;
   std::size_t numbers_left_ = kMostNumbers;
   std::map<std::int64_t, Progress> by_id_;
 };

@@ -16,6 +16,8 @@ namespace {
 constexpr int kMostRasRanks = 65'535;
 /// Of all communicators of an answer.
 constexpr std::size_t kMostMembers = std::size_t{1} << 17U;
+/// Counts of members by the type of collective. NCCL has five types, and a line that begins one is short.
+constexpr std::size_t kMostCounts = 16 * kMostMembers;
 
 // --- JSON ---------------------------------------------------------------------------------------
 
@@ -143,6 +145,7 @@ class TextReader {
   std::map<std::string, std::size_t> places_;
   std::vector<RasCommunicator> read_;
   std::size_t members_ = 0;
+  std::size_t counts_ = 0;
   RasCommunicator* current_ = nullptr;  ///< of the section
   bool is_incomplete_ = false;          ///< the section lists ranks that are missing
   bool is_counting_ = false;            ///< the lines are about the counts of one type of collectives
@@ -227,7 +230,9 @@ void TextReader::read(std::string_view line) {
     sizes_[*rank_of(words.at(0))] = *rank_of(words.at(4));
   } else if (words.empty() || words.front() == "Communicator") {
     end_type();
-    is_counting_ = current_ != nullptr && !is_incomplete_ && word_after(words, "operation") == "counts";
+    is_counting_ =
+        current_ != nullptr && !is_incomplete_ && counts_ < kMostCounts && word_after(words, "operation") == "counts";
+    counts_ += is_counting_ ? current_->ranks.size() : 0;
   } else if (words.size() > 2 && words.front() == "Rank") {
     read_rank(words);
   } else if (words.size() > 2 && words.at(1) == "ranks" && is_counting_) {
@@ -241,6 +246,9 @@ void TextReader::read(std::string_view line) {
 
 std::vector<RasCommunicator> TextReader::take() {
   end_type();
+  if (counts_ >= kMostCounts) {
+    return {};  // some were left out
+  }
   for (RasCommunicator& communicator : read_) {
     std::vector<bool> is_missing(communicator.ranks.size());
     for (const RasRank& missing : communicator.missing) {

@@ -33,36 +33,48 @@ json::object document_of(const WrittenGroup& group) {
           {"at", std::move(entries)}};
 }
 
-std::optional<std::vector<int>> ranks_of(const json::value* value) {
+std::optional<std::vector<int>> ranks_of(const json::value* value, std::size_t most) {
   if (value == nullptr || !value->is_string()) {
     return {};
   }
   const std::string_view text = value->get_string();
-  return text.empty() ? std::optional(std::vector<int>()) : parse_ranges(text);
+  return text.empty() ? std::optional(std::vector<int>()) : parse_ranges(text, most);
 }
 
 std::int64_t known_count(const json::value& value) {
   return value.is_int64() ? std::max<std::int64_t>(value.get_int64(), -1) : -1;
 }
 
-/// Adds the ranks of one group.
+/// Counts a rank's copy of the progress, as so many numbers.
+std::size_t numbers_of(const GroupProgress& group) {
+  const std::size_t texts = group.group.size() + group.description.size() + group.operation.size();
+  return group.ranks.size() + (sizeof(GroupProgress) + texts) / sizeof(int);
+}
+
+/// Adds the ranks of one group. What would take more numbers than are left is not even unfolded: a few bytes name many
+/// ranks, each of which gets a copy of the texts and the members.
 void read_group(const json::object& object, std::size_t& numbers_left, std::map<int, RankProgress>& progress) {
-  const auto members = ranks_of(object.if_contains("ranks"));
+  auto members = ranks_of(object.if_contains("ranks"), numbers_left);
   const json::array* const entries = array_of(object, "at");
-  for (std::size_t i = 0; members && entries != nullptr && i < entries->size(); ++i) {
-    const json::array* const fields = entries->at(i).if_array();
-    const auto ranks = fields != nullptr && fields->size() == kFieldsOfEntry ? ranks_of(&fields->at(3)) : std::nullopt;
-    const std::size_t numbers = ranks ? ranks->size() * (members->size() + 1) : 0;
-    if (numbers == 0 || numbers > numbers_left) {
+  if (!members || entries == nullptr) {
+    return;
+  }
+  numbers_left -= members->size();
+  GroupProgress group{line_of(object, "group"), line_of(object, "description"), std::move(*members), 0, 0, ""};
+  for (const json::value& entry : *entries) {
+    const json::array* const fields = entry.if_array();
+    if (fields == nullptr || fields->size() != kFieldsOfEntry) {
       continue;
     }
-    numbers_left -= numbers;
-    for (const int rank : *ranks) {
+    group.enqueued = known_count(fields->at(0));
+    group.completed = known_count(fields->at(1));
+    group.operation = line_of(&fields->at(2));
+    const auto ranks = ranks_of(&fields->at(3), numbers_left / numbers_of(group));
+    for (const int rank : ranks.value_or(std::vector<int>())) {
       progress[rank].rank = rank;
-      progress[rank].groups.push_back({line_of(object, "group"), line_of(object, "description"), *members,
-                                       known_count(fields->at(0)), known_count(fields->at(1)),
-                                       line_of(&fields->at(2))});
+      progress[rank].groups.push_back(group);
     }
+    numbers_left -= ranks ? ranks->size() * numbers_of(group) : 0;
   }
 }
 

@@ -129,6 +129,17 @@ TEST(ParseRanges, ReadsWhatDescribeRangesWrites) {
   }
 }
 
+TEST(ParseRanges, UnfoldsTheNumbersOnceAndOnlyIfTheyAreNotTooMany) {
+  std::string ranges = "0-65535";
+  for (int i = 0; i < 100'000; ++i) {
+    ranges += ",0-65535";
+  }
+  EXPECT_EQ(parse_ranges(ranges).value_or(std::vector<int>()).size(), kMostOfRanges);
+  EXPECT_EQ(parse_ranges(ranges, kMostOfRanges - 1), std::nullopt);
+  EXPECT_EQ(parse_ranges("2-5, 0-3, 4", 6), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(parse_ranges("2-5, 0-3, 4", 5), std::nullopt);
+}
+
 TEST(CountOf, KnowsThePlural) {
   EXPECT_EQ(count_of(0, "worker"), "0 workers");
   EXPECT_EQ(count_of(1, "worker"), "1 worker");

@@ -43,6 +43,18 @@ TEST(Collectives, NameNoRankThatWaitsElsewhere) {
   EXPECT_EQ(absent.waiting, 2) << "rank 2 waits for rank 0";
 }
 
+TEST(Collectives, AreComparedInTimeThatGrowsWithTheMembers) {
+  constexpr int kPairs = 50'000;
+  std::vector<RankProgress> job;
+  for (int rank = 0; rank < 2 * kPairs; ++rank) {
+    const bool waits = rank % 2 == 1;
+    job.push_back({rank, {in(std::to_string(rank / 2), rank / 2 * 2, waits ? 2 : 1, 1)}});
+  }
+  const Absent absent = find_absent(job);
+  EXPECT_EQ(absent.ranks.size(), std::size_t{kPairs});
+  EXPECT_EQ(absent.waiting, kPairs);
+}
+
 TEST(Collectives, DoNotCompareGroupsOfOneNameOrOfNone) {
   const std::vector<RankProgress> job{{0, {in("dp", 0, 5, 5)}}, {1, {in("dp", 1, 6, 5)}}, {2, {in("dp", 2, 6, 6)}}};
   EXPECT_EQ(find_absent(job), Absent());

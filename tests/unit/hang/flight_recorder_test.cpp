@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -141,6 +142,31 @@ TEST(FlightRecorder, TakesLittleMemoryForRanksThatAreSharedByManyGroups) {
                                                    {"entries", list({})}})));
   EXPECT_EQ(read.size(), 1'000U);
   EXPECT_EQ(read.front().ranks.size(), 50'000U);
+}
+
+/// A dump of many groups that share a text of their ranks.
+std::string sharing_dump(const std::string& ranks) {
+  std::vector<std::pair<std::string, std::string>> groups;
+  for (int group = 0; group < 1'000; ++group) {
+    const std::string shared = group == 0 ? text(ranks) + "q" + '\0' : std::string("h") + '\0';
+    groups.emplace_back(std::to_string(group), dictionary({{"desc", text("dp")}, {"ranks", shared}}));
+  }
+  return pickle(dictionary({{"version", text("2.4")},
+                            {"pg_config", dictionary(groups)},
+                            {"pg_status", dictionary({})},
+                            {"entries", list({})}}));
+}
+
+TEST(FlightRecorder, ReadsATextOnceThatManyGroupsShare) {
+  std::string ranks;
+  for (int number = 0; number < 260'000; ++number) {
+    ranks += "-1,";  // no rank
+  }
+  const auto without = progress_of(sharing_dump(ranks));
+  EXPECT_EQ(without.size(), 1'000U);
+  EXPECT_TRUE(without.back().ranks.empty());
+  const auto with = progress_of(sharing_dump("[4, 0]"));
+  EXPECT_TRUE(std::ranges::all_of(with, [](const auto& group) { return group.ranks == std::vector<int>{0, 4}; }));
 }
 
 TEST(FlightRecorder, RefusesOtherFormats) {

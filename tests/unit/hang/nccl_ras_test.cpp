@@ -152,5 +152,43 @@ TEST(NcclRas, RefusesProgressThatWouldTakeMuchMemory) {
   EXPECT_EQ(progress[0].groups.at(0).completed, -1);
 }
 
+/// A group of which so many entries tell, with long texts.
+std::vector<RankProgress> read_entries(const std::string& members, const std::string& ranks, int count) {
+  const std::string text(400, 'x');
+  json::array entries;
+  for (int i = 0; i < count; ++i) {
+    entries.push_back({1, 1, text, json::string(ranks)});
+  }
+  return read_progress({{{"group", text}, {"description", text}, {"ranks", members}, {"at", std::move(entries)}}});
+}
+
+TEST(NcclRas, UnfoldsNoMoreProgressThanThereIsRoomFor) {
+  std::string ranges = "0-65535";
+  for (int i = 0; i < 14'000; ++i) {
+    ranges += ",0-65535";
+  }
+  EXPECT_EQ(read_entries("0-1", ranges, 1).size(), 0U) << "65536 ranks with 1,200 bytes each";
+  EXPECT_EQ(read_entries(ranges, "0-1", 1).size(), 2U);
+  EXPECT_EQ(read_entries("0-65535", "0-65535", 20'000).size(), 0U);
+  std::size_t groups = 0;
+  for (const RankProgress& rank : read_entries("", "0-999", 20'000)) {
+    groups += rank.groups.size();
+  }
+  EXPECT_GT(groups, 1'000U);
+  EXPECT_LT(groups * 1'200, 4 * kMostNumbers) << "texts count as well";
+}
+
+TEST(NcclRas, CountsNoMoreTypesThanNcclHas) {
+  std::string text = "  0  1  1  1  65535  65535 Running OK\n#0-0 (1) MISMATCH\n";
+  const std::string type =
+      "  Communicator ranks have different operation counts\n  65535 ranks have launched up to operation 3\n";
+  EXPECT_EQ(parse_ras(text + type).size(), 1U);
+  EXPECT_EQ(parse_ras(text + type).front().ranks.back().launched, 3);
+  for (int i = 0; i < 40; ++i) {
+    text += type;
+  }
+  EXPECT_TRUE(parse_ras(text).empty());
+}
+
 }  // namespace
 }  // namespace muster::hang
