@@ -266,9 +266,9 @@ void JobControl::answer(Question& question, const std::string& why_not) {
 }
 
 json::object JobControl::status_answer() const {
-  return {{"job", job_document()},
-          {"nodes", control::join_nodes(status_question_.lines)},
-          {"missing", status_question_.missing}};
+  json::array nodes = control::join_nodes(status_question_.lines);
+  const auto unread = static_cast<int>(status_question_.lines.size() - nodes.size());
+  return {{"job", job_document()}, {"nodes", std::move(nodes)}, {"missing", status_question_.missing + unread}};
 }
 
 /// Joins what the nodes have answered about their ranks.

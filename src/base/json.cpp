@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -200,10 +201,27 @@ std::optional<std::string> find_repeated_key(std::string_view text) {
   return parser.handler().repeated;
 }
 
-std::optional<json::object> parse_object(std::string_view text) {
+namespace {
+
+// The parser's limit of the depth bounds the recursion.
+// NOLINTNEXTLINE(misc-no-recursion)
+bool is_finite(const json::value& value) {
+  if (const json::object* const object = value.if_object()) {
+    return std::ranges::all_of(*object, [](const auto& member) { return is_finite(member.value()); });
+  }
+  if (const json::array* const array = value.if_array()) {
+    return std::ranges::all_of(*array, [](const json::value& item) { return is_finite(item); });
+  }
+  return !value.is_double() || std::isfinite(value.get_double());
+}
+
+}  // namespace
+
+std::optional<json::object> parse_object(std::string_view text, const json::parse_options& options) {
   boost::system::error_code error;
-  json::value value = json::parse(text, error);
-  return error || !value.is_object() ? std::nullopt : std::optional(std::move(value.get_object()));
+  json::value value = json::parse(text, error, {}, options);
+  const bool is_one = !error && value.is_object() && is_finite(value);
+  return is_one ? std::optional(std::move(value.get_object())) : std::nullopt;
 }
 
 std::string_view text_of(const json::value* value) {

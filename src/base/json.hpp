@@ -13,8 +13,9 @@ namespace muster {
 
 namespace json = boost::json;
 
-/// Parses a text that is one object; empty: it is not.
-[[nodiscard]] std::optional<json::object> parse_object(std::string_view text);
+/// Parses a text that is one object; empty: it is not, or has a number such as 1e999, which no double holds. Such a number
+/// would be written as a word that no reader takes, and hide whatever stands beside it.
+[[nodiscard]] std::optional<json::object> parse_object(std::string_view text, const json::parse_options& options = {});
 
 /// The text, as a view of it; empty: the value or member is missing or no text.
 [[nodiscard]] std::string_view text_of(const json::value* value);

@@ -58,9 +58,7 @@ std::string text_at(const json::object& object, const char* name) {
 
 std::optional<double> number_at(const json::object& object, const char* name) {
   const json::value* const value = find(object, name);
-  boost::system::error_code error;
-  const double number = value != nullptr && value->is_number() ? value->to_number<double>(error) : 0;
-  return value != nullptr && value->is_number() && !error ? std::optional(number) : std::nullopt;
+  return value != nullptr && value->is_number() ? std::optional(value->to_number<double>()) : std::nullopt;
 }
 
 json::array array_at(const json::object& object, const char* name) {
@@ -192,10 +190,8 @@ std::string to_line(const NodeStatus& status, std::size_t most_bytes) {
 json::array join_nodes(const std::vector<std::string>& lines) {
   std::vector<json::object> nodes;
   for (const std::string& line : lines) {
-    boost::system::error_code error;
-    json::value value = json::parse(line, error);
-    if (!error && value.is_object()) {
-      nodes.push_back(std::move(value.get_object()));
+    if (auto node = parse_object(line)) {
+      nodes.push_back(std::move(*node));
     }
   }
   const auto rank = [](const json::object& node) { return number_at(node, "node").value_or(1e9); };
@@ -269,11 +265,7 @@ std::optional<Heartbeat> parse_heartbeat(std::string_view bytes) {
   }
   const bool is_whole = sequence % 2 == 0 && length <= kMostNumbers && kNumbersAt + length <= bytes.size();
   if (is_whole && length > 0) {
-    boost::system::error_code error;
-    json::value numbers = json::parse(bytes.substr(kNumbersAt, length), error);
-    if (!error && numbers.is_object()) {
-      heartbeat.numbers = std::move(numbers.get_object());
-    }
+    heartbeat.numbers = parse_object(bytes.substr(kNumbersAt, length)).value_or(json::object());
   }
   return heartbeat;
 }

@@ -17,6 +17,9 @@
 namespace muster::hang {
 namespace {
 
+/// Of all ranks of a node: several hundred that are deep in calls have less.
+constexpr std::size_t kMostStackBytes = std::size_t{16} << 20U;
+
 json::array document_of(const Stack& stack, std::size_t most_frames) {
   json::array frames;
   for (const Frame& frame : stack) {
@@ -85,17 +88,33 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
   return rank;
 }
 
-/// Reads `{"place": {...}, "ranks": [[rank, pid, ...], ...]}`.
-void read_group(const json::value& value, const std::string& host, std::vector<RankEvidence>& ranks) {
+/// Counts the bytes of a rank's copy of the stack.
+std::size_t bytes_of(const Stack& stack) {
+  std::size_t bytes = 0;
+  for (const Frame& frame : stack) {
+    bytes += sizeof(Frame) + frame.file.size() + frame.function.size();
+  }
+  return bytes;
+}
+
+/// Reads `{"place": {...}, "ranks": [[rank, pid, ...], ...]}`. A rank whose stack would take more than is left is kept
+/// without it: a few bytes name a rank, and each has a copy.
+void read_group(const json::value& value, const std::string& host, std::size_t& stack_bytes_left,
+                std::vector<RankEvidence>& ranks) {
   const json::object* const found = value.if_object();
   const json::array* const entries = found == nullptr ? nullptr : array_of(*found, "ranks");
   const json::value* const place = found == nullptr ? nullptr : found->if_contains("place");
   if (entries == nullptr || place == nullptr || !place->is_object()) {
     return;
   }
-  const Place read = read_place(place->get_object());
+  Place read = read_place(place->get_object());
+  const std::size_t bytes = bytes_of(read.stack);
   for (const json::value& entry : *entries) {
     if (auto rank = read_rank(entry)) {
+      if (bytes > stack_bytes_left && !std::exchange(read.stack, {}).empty()) {
+        read.no_stack = "its node tells more than there is room for";
+      }
+      stack_bytes_left -= std::min(bytes_of(read.stack), stack_bytes_left);
       rank->host = host;
       rank->place = read;
       ranks.push_back(std::move(*rank));
@@ -120,8 +139,9 @@ bool read_line(const std::string& line, Evidence& evidence) {
     evidence.fabric_bytes = evidence.fabric_bytes.value_or(0) + number_of<std::uint64_t>(fabric, 0);
   }
   evidence.has_idle_recorders = evidence.has_idle_recorders || node->contains("has_idle_recorders");
+  std::size_t stack_bytes_left = kMostStackBytes;
   for (const json::value& group : *groups) {
-    read_group(group, line_of(*node, "host"), evidence.ranks);
+    read_group(group, line_of(*node, "host"), stack_bytes_left, evidence.ranks);
   }
   if (const json::array* const progress = array_of(*node, "progress")) {
     std::ranges::move(read_progress(*progress), std::back_inserter(evidence.progress));

@@ -186,7 +186,8 @@ std::string describe_waiting(const Verdict& verdict, const std::vector<RankEvide
 
 std::string describe_fabric(double bytes_per_second) {
   constexpr double kKilo = 1'000;
-  const long rate = std::lround(bytes_per_second / kKilo);
+  constexpr double kMost = 1e15;
+  const long rate = std::lround(std::min(bytes_per_second / kKilo, kMost));
   return "the RDMA ports of its hosts carry " + (rate == 0 ? "nothing" : std::to_string(rate) + " kB/s");
 }
 

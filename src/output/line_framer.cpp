@@ -312,11 +312,10 @@ constexpr std::size_t kLongest = 1'000;
 
 /// The error file as JSON; null when it is not a JSON object.
 json::value parse(const std::string& content) {
-  boost::system::error_code error;
   json::parse_options limits;
   limits.max_depth = 16;
-  json::value document = json::parse(content, error, {}, limits);
-  return error || !document.is_object() ? json::value() : document;
+  auto document = parse_object(content, limits);
+  return document ? json::value(std::move(*document)) : json::value();
 }
 
 std::string first_line_of(const json::string& text) {

@@ -143,11 +143,9 @@ std::string device_of(const json::object& rank) {
          (known.empty() ? "" : " (" + join(known, ", ") + ")");
 }
 
-/// Parses a line that a node has sent; null where it is no JSON.
+/// Parses a line that a node has sent; empty where it is no JSON.
 json::value read_line(const std::string& line) {
-  boost::system::error_code error;
-  json::value value = json::parse(line, error);
-  return value.is_object() ? value : json::value(json::object());
+  return parse_object(line).value_or(json::object());
 }
 
 /// The first index at which they differ, including an element that only one of them has.

@@ -62,6 +62,16 @@ TEST(Json, CountsKeys) {
   EXPECT_EQ(count_keys("[]"), 0U);
 }
 
+TEST(ParseObject, RefusesNumbersThatNoReaderTakesBack) {
+  for (const char* const large : {"1e309", "-1e999", "1e-400, \"b\": [{\"c\": 9e400}]"}) {
+    EXPECT_FALSE(parse_object(std::string("{\"a\": ") + large + "}")) << large;
+  }
+  const auto object = parse_object(R"({"a": 1e308, "b": [1e-400, -0.0]})");
+  ASSERT_TRUE(object);
+  EXPECT_TRUE(parse_object(json::serialize(*object)));
+  EXPECT_FALSE(parse_object("[]"));
+}
+
 TEST(DescribeJsonMistake, NamesWhatPeopleWriteThatJsonDoesNotHave) {
   EXPECT_EQ(describe_json_mistake("{\"a\": 1} // one"), "");  // a document has ended before it
   EXPECT_EQ(describe_json_mistake("{\"a\": 1 // one\n}"), ", and JSON has no comments");

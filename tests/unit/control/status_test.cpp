@@ -97,9 +97,17 @@ TEST(Heartbeats, AreCheckedLikeUntrustedBytes) {
   EXPECT_TRUE(parse_heartbeat(heartbeat_bytes(1, -1, 3, "{}"))->numbers.empty()) << "half written";
   EXPECT_TRUE(parse_heartbeat(heartbeat_bytes(1, -1, 2, "rubbish"))->numbers.empty());
   EXPECT_FALSE(parse_heartbeat(heartbeat_bytes(1, -1, 2, ""))->step);
+  EXPECT_TRUE(parse_heartbeat(heartbeat_bytes(1, -1, 2, R"({"loss":1e999})"))->numbers.empty())
+      << "would hide its node";
   std::string too_long = heartbeat_bytes(1, 1, 2, "");
   std::memset(too_long.data() + 36, 0xFF, 4);
   EXPECT_TRUE(parse_heartbeat(too_long)->numbers.empty());
+}
+
+TEST(StatusLine, IsLeftOutAloneWhereItsNumbersCannotBePassedOn) {
+  const json::array nodes = join_nodes({R"({"node":0})", R"({"node":1,"workers":[{"step":1e999}]})", R"({"node":2})"});
+  EXPECT_EQ(nodes, (json::array{{{"node", 0}}, {{"node", 2}}}));
+  EXPECT_TRUE(parse_answer(json::serialize(json::object{{"control", kVersion}, {"nodes", nodes}})));
 }
 
 // --- Which job is meant -------------------------------------------------------------------------

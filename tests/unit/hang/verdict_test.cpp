@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace muster::hang {
 namespace {
 
@@ -265,6 +267,32 @@ TEST(Evidence, KeepsTheRanksWhereTheStacksDoNotFit) {
     job[i].place.stack.front().function = std::string(300, static_cast<char>('a' + i));
   }
   EXPECT_LE(to_line({job, 1}, 4'000).size(), 4'000U) << "not even a frame of each";
+}
+
+TEST(Evidence, GivesNoStackToMoreRanksThanThereIsRoomFor) {
+  std::string frames;
+  for (int i = 0; i < 150; ++i) {
+    frames += (i == 0 ? "" : ",") + ("[\"" + std::string(380, 'f') + "\",\"g\",1]");
+  }
+  std::string ranks;
+  for (int rank = 0; rank < 5'000; ++rank) {
+    ranks += (rank == 0 ? "[" : ",[") + std::to_string(rank) + ",1,1,1,1,1]";
+  }
+  const Evidence evidence =
+      join_lines({R"({"groups":[{"place":{"state":"S","stack":[)" + frames + R"(]},"ranks":[)" + ranks + "]}]}"});
+  EXPECT_EQ(evidence.ranks.size(), 5'000U);
+  const auto has_stack = [](const RankEvidence& one) { return !one.place.stack.empty(); };
+  const auto stacks = static_cast<std::size_t>(std::ranges::count_if(evidence.ranks, has_stack));
+  EXPECT_GE(stacks, 200U);
+  EXPECT_LE(stacks * 150 * 380, std::size_t{16} << 20U);
+  EXPECT_EQ(evidence.ranks.back().place.no_stack, "its node tells more than there is room for");
+}
+
+TEST(Evidence, LeavesOutALineWhoseNumbersCannotBePassedOn) {
+  const std::string line = to_line({job_of(2, loading()), 1}, 10'000);
+  const Evidence evidence = join_lines({R"({"quiet":1e999,"groups":[]})", line});
+  EXPECT_EQ(evidence.ranks.size(), 2U);
+  EXPECT_EQ(evidence.missing, 1);
 }
 
 TEST(Movement, IsNotKnownOfARankThatTheFirstLookDidNotHave) {

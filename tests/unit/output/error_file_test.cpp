@@ -50,6 +50,7 @@ TEST(ReadErrorFile, SaysNothingOfWhatItDoesNotKnow) {
                                      R"({"error": "x"})"s,
                                      R"({"message": "x")"s,
                                      R"({"message": "x"} more)"s,
+                                     R"({"message": "x", "extraInfo": [1e999]})"s,
                                      "{\"message\": \"\xFF\"}"s,
                                      "\0\0\0"s,
                                      "\x80\x04\x95"s}) {
