@@ -53,9 +53,7 @@ bool ControlLineFilter::may_be_word() const {
 
 /// Bytes to take next: one at a time until the control line is recognized, then the rest of its line.
 std::size_t ControlLineFilter::length_to_keep(std::string_view bytes) const {
-  const bool is_known = kept_.size() >= start_.size();
-  const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1);
-  return is_known ? end + 1 : 1;
+  return kept_.size() < start_.size() ? 1 : std::min(bytes.find('\n'), bytes.size() - 1) + 1;
 }
 
 void ControlLineFilter::feed(std::string_view bytes, std::string& out) {

@@ -112,5 +112,12 @@ TEST(Words, AreTakenOutAndNothingElse) {
   }
 }
 
+TEST(Words, AreLookedForInTimeThatGrowsWithTheBytes) {
+  const std::string separators(std::size_t{8} << 20U, '\x1e');
+  const Filtered filtered = filter(separators + write_control("nonce", kHello, "x") + separators, separators.size());
+  EXPECT_EQ(filtered.words, "here=x;");
+  EXPECT_EQ(filtered.rest.size(), 2 * separators.size());
+}
+
 }  // namespace
 }  // namespace muster
