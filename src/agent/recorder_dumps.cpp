@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace muster {
@@ -31,18 +32,43 @@ UniqueFd open_recorder(const std::string& run_folder, int rank) {
   return pipe && ::fstat(pipe.get(), &status) == 0 && S_ISFIFO(status.st_mode) ? std::move(pipe) : UniqueFd();
 }
 
-/// Empty: the dump is not there, or not whole yet.
-std::optional<std::vector<hang::GroupProgress>> read_dump(int rank, const std::string& run_folder) {
-  constexpr std::size_t kMostDumpBytes = std::size_t{16} << 20U;
-  const std::string path = dump_of(run_folder, rank);
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || status.st_size == 0) {
-    return {};
+/// A dump that is awaited. One that is not whole yet, or never will be, takes up to a second to read: it is read again only
+/// after it has changed, and each time later.
+class AwaitedDump {
+ public:
+  explicit AwaitedDump(int rank) : rank_(rank) {}
+
+  [[nodiscard]] int rank() const { return rank_; }
+
+  /// Empty: the dump is not there, or not whole yet.
+  std::optional<std::vector<hang::GroupProgress>> read(const std::string& run_folder) {
+    constexpr std::size_t kMostDumpBytes = std::size_t{16} << 20U;
+    constexpr std::chrono::milliseconds kFirstPause{40};
+    const auto now = std::chrono::steady_clock::now();
+    const std::string path = dump_of(run_folder, rank_);
+    struct stat status {};
+    if (now < next_ || ::lstat(path.c_str(), &status) != 0 || status.st_size == 0) {
+      return {};
+    }
+    const State state{status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    if (std::exchange(read_, state) == state) {
+      return {};
+    }
+    pause_ = std::max(2 * pause_, kFirstPause);
+    next_ = now + pause_;
+    const auto limit = std::min(static_cast<std::size_t>(status.st_size), kMostDumpBytes);
+    auto groups = hang::read_flight_recorder(read_untrusted_file(path, limit));
+    return groups ? std::optional(std::move(*groups)) : std::nullopt;
   }
-  const auto limit = std::min(static_cast<std::size_t>(status.st_size), kMostDumpBytes);
-  auto groups = hang::read_flight_recorder(read_untrusted_file(path, limit));
-  return groups ? std::optional(std::move(*groups)) : std::nullopt;
-}
+
+ private:
+  using State = std::tuple<ino_t, off_t, time_t, long>;
+
+  int rank_;
+  State read_{};  ///< the file as it was read last
+  std::chrono::milliseconds pause_{0};
+  std::chrono::steady_clock::time_point next_{};
+};
 
 }  // namespace
 
@@ -83,21 +109,22 @@ std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_fo
   return ranks;
 }
 
-std::vector<hang::RankProgress> read_dumps(std::vector<int> asked, const std::string& run_folder,
+std::vector<hang::RankProgress> read_dumps(const std::vector<int>& asked, const std::string& run_folder,
                                            std::chrono::steady_clock::time_point deadline) {
   constexpr int kPauseMs = 20;
   std::vector<hang::RankProgress> progress;
-  const auto is_there = [&](int rank) {
-    auto groups = read_dump(rank, run_folder);
+  const auto is_there = [&](AwaitedDump& dump) {
+    auto groups = dump.read(run_folder);
     if (groups) {
-      progress.push_back({rank, std::move(*groups)});
+      progress.push_back({dump.rank(), std::move(*groups)});
     }
     return groups.has_value();
   };
-  std::erase_if(asked, is_there);
-  while (!asked.empty() && std::chrono::steady_clock::now() < deadline) {
+  std::vector<AwaitedDump> dumps(asked.begin(), asked.end());
+  std::erase_if(dumps, is_there);
+  while (!dumps.empty() && std::chrono::steady_clock::now() < deadline) {
     (void)::poll(nullptr, 0, kPauseMs);
-    std::erase_if(asked, is_there);
+    std::erase_if(dumps, is_there);
   }
   return progress;
 }

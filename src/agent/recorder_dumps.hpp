@@ -24,7 +24,7 @@ namespace muster {
 [[nodiscard]] std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_folder);
 
 /// Waits for the dumps of these ranks, and returns the progress of those that have come by the deadline.
-[[nodiscard]] std::vector<hang::RankProgress> read_dumps(std::vector<int> asked, const std::string& run_folder,
+[[nodiscard]] std::vector<hang::RankProgress> read_dumps(const std::vector<int>& asked, const std::string& run_folder,
                                                          std::chrono::steady_clock::time_point deadline);
 
 }  // namespace muster
