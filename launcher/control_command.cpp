@@ -79,9 +79,8 @@ constexpr milliseconds kBetweenTables{2'000};
 /// Moves the cursor to the upper left corner and erases all below it.
 constexpr const char* kRepaint = "\033[H\033[J";
 
-Result<std::string> find_socket(const ControlOptions& options, const Snapshot& snapshot) {
-  return TRY(control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")), options.job))
-      .socket;
+Result<control::FoundAgent> find_agent(const ControlOptions& options, const Snapshot& snapshot) {
+  return control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")), options.job);
 }
 
 Result<control::Request> request_of(Command command, const ControlOptions& options) {
@@ -128,10 +127,10 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
 }
 
 /// Prints the status repeatedly until the job ends or the terminal closes.
-Result<int> watch(const std::string& socket) {
+Result<int> watch(const control::FoundAgent& agent) {
   const std::string before_table = is_terminal(STDOUT_FILENO) ? kRepaint : "";
   while (true) {
-    const auto answer = control::ask(socket, control::StatusRequest{}, kAnswerTimeout);
+    const auto answer = control::ask(agent, control::StatusRequest{}, kAnswerTimeout);
     if (!answer) {
       return print(answer.error().message + "\n");
     }
@@ -159,11 +158,11 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   ControlOptions options;
   TRY(read_rows(options, find_subcommand(line.command)->options().options, line.settings));
   const auto request = TRY(request_of(line.command, options));
-  const auto socket = TRY(find_socket(options, snapshot));
+  const auto agent = TRY(find_agent(options, snapshot));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {
-    return watch(socket);
+    return watch(agent);
   }
-  const auto answer = TRY(control::ask(socket, request, kAnswerTimeout));
+  const auto answer = TRY(control::ask(agent, request, kAnswerTimeout));
   return print(options.is_json                   ? pretty_json(json::value(answer))
                : line.command == Command::Status ? describe_status(answer)
                : line.command == Command::Stacks ? hang::stacks_text(answer)

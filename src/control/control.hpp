@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,19 +60,40 @@ using Request = std::variant<HelloRequest, StatusRequest, StacksRequest, StopReq
 /// Writes a negative answer with its reason: one sentence without a full stop.
 [[nodiscard]] std::string write_refusal(const std::string& why);
 
-/// Parses an answer line. Fails with `BadData` if it is no answer, and with `Lost` and the reason if the request was
-/// refused.
+/// Parses an answer line. Fails with `Incomplete` if it is no answer, and with the reason if the request was refused.
 [[nodiscard]] Result<json::object> parse_answer(std::string_view line);
 
 // Lets a command find a running job on this machine and send it a request.
+
+/// A process as the kernel shows it.
+struct SeenProcess {
+  uid_t user = 0;      ///< its effective user
+  pid_t parent = 0;    ///< 0: not in our pid namespace
+  pid_t own_name = 0;  ///< its pid in its own pid namespace
+};
+
+/// The process that listens on a control socket, as the kernel tells, and the muster that it says it is.
+struct Listener {
+  uid_t folder_owner = 0;
+  uid_t user = 0;
+  pid_t pid = 0;    ///< 0: it is in a pid namespace that we do not see
+  pid_t named = 0;  ///< as it said
+};
+
+/// The pid of the muster that listens; empty: folder, listener and the muster that it names are not of one user, or it
+/// names another process than itself and its guard. Otherwise root's requests could be taken by another user.
+/// `find_process` looks a pid up; where it finds nothing, the kernel's word on the listener counts.
+[[nodiscard]] std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
+                                                 const std::function<std::optional<SeenProcess>(pid_t)>& find_process);
 
 /// An agent on this machine that answered a hello request.
 struct FoundAgent {
   std::string socket;
   std::string job_id;      ///< empty: the job has no id
   std::string rendezvous;  ///< "host:port" where its nodes meet; empty: it has one node
-  pid_t pid = -1;          ///< of muster, in the pid namespace of its user
+  pid_t pid = -1;          ///< of muster, as we see it
   std::string version;
+  ucred peer = {};  ///< who listens
 
   /// True for two agents of one job: several may run on one machine.
   [[nodiscard]] bool is_of_same_job(const FoundAgent& other) const;
@@ -82,18 +104,20 @@ struct Found {
   std::vector<FoundAgent> agents;
   std::vector<std::string> refusals;  ///< sentences: why an agent did not answer as expected
   int of_others = 0;                  ///< run directories of other users
+  uid_t asker = 0;                    ///< our user
 };
 
-/// Searches shared memory and the temporary directories for control sockets. Takes a few seconds at most.
+/// Searches shared memory and the temporary directories for control sockets, and asks all of them at once. Takes a few
+/// seconds at most.
 [[nodiscard]] Found find_agents(const std::string& temporary_folder);
 
-/// Chooses the agent to ask. `wanted`: a job id or a pid; empty: the only job. Fails with one sentence that lists the
-/// jobs.
+/// Chooses the agent to ask. `wanted`: a job id or a pid; empty: the only job. The asker's own jobs go before those of
+/// other users, who may have called theirs the same. Fails with one sentence that lists the jobs.
 [[nodiscard]] Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted);
 
-/// Sends the request and waits up to `most_time` for the answer. `peer`, if not null, gets the credentials of the
-/// listening process.
-[[nodiscard]] Result<json::object> ask(const std::string& socket, const Request& request,
-                                       std::chrono::milliseconds most_time, ucred* peer = nullptr);
+/// Sends the request and waits up to `most_time` for the answer. Fails with `Incomplete` if the agent has ended, or
+/// another process listens there now.
+[[nodiscard]] Result<json::object> ask(const FoundAgent& agent, const Request& request,
+                                       std::chrono::milliseconds most_time);
 
 }  // namespace muster::control

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -515,6 +516,167 @@ def test_another_user_cannot_send_requests(muster, listening):
     assert stranger.out.lines == ["b''"] or "Reset" in stranger.err.text or "Broken" in stranger.err.text
     os.chmod(Path(path).parent, 0o700)
     assert muster.run("status", f"--job={job.guard()}").code == 0
+
+
+# --- Sockets of others ---------------------------------------------------------------------------
+
+# A process of another user that listens in a folder of its own, and says what it is told to say; LISTENER stands for
+# its own pid. "silent" says nothing. It prints every other request that it gets.
+STRANGER = """
+import os, socket, sys, threading
+folder, user, says, crowd = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+os.setgroups([])
+os.setgid(user)
+os.setuid(user)
+os.mkdir(folder, 0o755)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(folder + "/control")
+listener.listen(1000)
+for number in range(crowd):
+    os.symlink(folder, f"{folder}_{number}")
+print("listening", flush=True)
+def serve(client):
+    with client, client.makefile("rb") as lines:
+        for line in lines:
+            if b'"hello"' not in line:
+                print("was asked:", line.decode().strip(), flush=True)
+            if says != "silent":
+                client.sendall(says.replace("LISTENER", str(os.getpid())).encode() + b"\\n")
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+NOBODY = 65534
+
+
+@pytest.fixture
+def stranger(muster, tmp_path):
+    """Starts a process of another user that listens as a muster does, where root looks for jobs."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    for folder in (tmp_path, *tmp_path.parents):  # as /tmp is open to all
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    tmp_path.chmod(0o1777)
+    started = []
+
+    def start(says, crowd=0):
+        folder = f"{tmp_path}/muster_{len(started)}"
+        answer = says if isinstance(says, str) else json.dumps({"control": 1, "ok": True, **says})
+        answer = answer.replace('"LISTENER"', "LISTENER")
+        process = muster.start("-c", STRANGER, folder, NOBODY, answer, crowd, program=sys.executable)
+        process.out.wait_for("listening")
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.signal(signal.SIGKILL)
+        process.end()
+
+
+@pytest.mark.parametrize("pid", [-7, 0, 1, "guard", "LISTENER", 2**22 + 5, None])
+def test_a_request_of_root_is_not_taken_by_another_users_folder(muster, worker, stranger, pid):
+    job = muster.start("--job-id=ours", "--", worker("echo_signals"), 3)
+    job.out.wait_for("ready")
+    document = {"id": "ours", "pid": job.guard() if pid == "guard" else pid}
+    other = stranger(document)
+
+    done = muster.run("stop", "--job=ours")
+
+    assert (done.code, job.end()) == (0, 143), done.words()
+    assert other.out.lines == ["listening"]
+
+
+def test_a_folder_that_names_a_job_of_root_is_no_job(muster, worker, stranger, tmp_path):
+    job = muster.start("--", worker("echo_signals"), 3)
+    job.out.wait_for("ready")
+    stranger({"id": "theirs", "pid": job.guard()})
+
+    done = muster.run("stop", "--job=theirs")
+
+    assert done.code == 75
+    assert "/muster_0/control' is not of the muster that it says it is" in done.err.text
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_root_reaches_the_job_of_another_user(muster, worker, tmp_path):
+    through = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    job = muster.start("--job-id=theirs", "--", "sh", "-c", "echo ready; exec sleep 600", through=through)
+    job.out.wait_for("ready")
+
+    for chosen in ("theirs", job.guard()):
+        assert muster.run("status", f"--job={chosen}").code == 0
+    assert muster.run("stop", f"--job={job.guard()}").code == 0
+
+    assert job.end() == 143
+
+
+def test_root_reaches_a_job_in_a_pid_namespace_of_its_own(muster, worker):
+    through = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    job = muster.start("--job-id=inside", "--", worker("echo_signals"), 3, through=through)
+    job.out.wait_for("ready")
+
+    for chosen in ("inside", job.guard()):
+        assert muster.run("status", f"--job={chosen}").code == 0
+    assert muster.run("stop", f"--job={job.guard()}").code == 0
+
+    assert job.end() == 143
+
+
+def test_silent_folders_are_asked_side_by_side(muster, worker, stranger):
+    """One after the other, at two seconds each, they would take longer than any test may."""
+    job = muster.start("--", worker("echo_signals"), 3)
+    job.out.wait_for("ready")
+    other = stranger("silent", crowd=500)
+
+    assert muster.run("stop", f"--job={job.guard()}").code == 0
+
+    assert job.end() == 143
+    assert other.out.lines == ["listening"]
+
+
+# --- Jobs that end while they are asked ----------------------------------------------------------
+
+
+def listen_until(folder, last):
+    """Answers a hello as a muster does, and is gone at the next step: before it takes a connection, before it reads
+    there, after it has read, or within its answer."""
+    (folder / "muster_own").mkdir()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(folder / "muster_own" / "control"))
+    listener.listen()
+
+    def serve():
+        client, _ = listener.accept()
+        with client:
+            client.recv(4096)
+            if last == "connection":
+                listener.close()
+            client.sendall(json.dumps({"control": 1, "ok": True, "id": "own", "pid": os.getpid()}).encode() + b"\n")
+        if last == "connection":
+            return
+        with listener, listener.accept()[0] as again:
+            if last != "request":
+                again.recv(4096)
+            if last == "answer":
+                again.sendall(b'{"control":1,')
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("last", ["connection", "request", "reading", "answer"])
+@pytest.mark.parametrize("command", ["status", "stacks", "stop", "suspend"])
+def test_a_job_that_ends_while_it_is_asked_gives_75(muster, tmp_path, command, last):
+    thread = listen_until(tmp_path, last)
+
+    done = muster.run(command, "--job=own")
+
+    assert done.code == 75, done.words()
+    assert "/muster_own/control' " in done.err.text
+    thread.join()
 
 
 # --- Hostile clients -----------------------------------------------------------------------------

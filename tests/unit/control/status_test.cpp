@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 namespace muster::control {
 namespace {
@@ -143,6 +144,62 @@ TEST(ChoiceOfAJob, NamesWhatThereIs) {
             "no job 'other' runs here; these do: 'train' (pid 1), 'train' (pid 2), a job without an "
             "id (pid 3); 2 run folders of other users cannot be opened");
   EXPECT_EQ(choose_agent(Found{}, std::nullopt).error().message, "no job of muster runs here");
+}
+
+TEST(ChoiceOfAJob, PrefersTheAskersOwnToAnotherUsersOfItsName) {
+  constexpr uid_t kAsker = 0;
+  constexpr uid_t kStranger = 65'534;
+  FoundAgent strangers = agent(1, "train", "a:29500");
+  strangers.peer.uid = kStranger;
+  Found found{{strangers, agent(7, "train", "a:29500")}, {}, 0, kAsker};
+  EXPECT_EQ(choose_agent(found, std::nullopt)->pid, 7);
+  EXPECT_EQ(choose_agent(found, "train")->pid, 7);
+  EXPECT_EQ(choose_agent(found, "1")->pid, 1) << "another user's real job";
+  found.agents[0].job_id = "7";
+  EXPECT_EQ(choose_agent(found, "7")->pid, 7);
+  found.agents.pop_back();
+  EXPECT_EQ(choose_agent(found, std::nullopt)->pid, 1);
+}
+
+// --- Whose socket it is -------------------------------------------------------------------------
+
+constexpr uid_t kOwner = 1'000;
+
+/// The agent 12 of the guard 11, both of the user, and a process 20 of root.
+std::optional<SeenProcess> find_in_table(pid_t pid) {
+  const std::map<pid_t, SeenProcess> table{
+      {11, {kOwner, 1, 11}}, {12, {kOwner, 11, 12}}, {1, {0, 0, 1}}, {20, {0, 1, 20}}, {31, {kOwner, 30, 5}}};
+  const auto found = table.find(pid);
+  return found == table.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<pid_t> named_by(const Listener& listener, uid_t asker = 0) {
+  return pid_of_muster(listener, asker, find_in_table);
+}
+
+TEST(OwnerOfASocket, IsTheMusterThatListens) {
+  EXPECT_EQ(named_by({kOwner, kOwner, 12, 11}), 11) << "its guard";
+  EXPECT_EQ(named_by({kOwner, kOwner, 12, 12}), 12);
+  EXPECT_EQ(named_by({kOwner, kOwner, 31, 5}), 31) << "in a pid namespace below ours";
+}
+
+TEST(OwnerOfASocket, IsNoOtherProcess) {
+  EXPECT_FALSE(named_by({kOwner, kOwner, 12, 20})) << "another user's";
+  EXPECT_FALSE(named_by({kOwner, kOwner, 11, 12})) << "the same user's, but a child";
+  EXPECT_FALSE(named_by({kOwner, kOwner, 11, 1})) << "the parent, but another user's";
+  EXPECT_FALSE(named_by({kOwner, kOwner, 12, 99})) << "nobody";
+  EXPECT_FALSE(named_by({kOwner, kOwner, 12, -7}));
+  EXPECT_FALSE(named_by({kOwner, kOwner, 12, 0}));
+  EXPECT_FALSE(named_by({0, kOwner, 12, 11})) << "in root's folder";
+  EXPECT_FALSE(named_by({kOwner, 0, 20, 20})) << "root's process";
+  EXPECT_FALSE(named_by({kOwner, kOwner, 20, 20})) << "a pid that is used anew";
+}
+
+TEST(OwnerOfASocket, IsWhatTheKernelSaysWhereThereIsNoTable) {
+  EXPECT_EQ(named_by({kOwner, kOwner, 77, 76}), 77) << "root sees the listener alone";
+  EXPECT_EQ(named_by({kOwner, kOwner, 77, 76}, kOwner), 76) << "a user calls their own job as it calls itself";
+  EXPECT_EQ(named_by({kOwner, kOwner, 0, 76}), 76) << "in a pid namespace beside ours";
+  EXPECT_FALSE(named_by({kOwner, kOwner, 0, -7}));
 }
 
 }  // namespace
