@@ -2,6 +2,7 @@
 #include "base/display_text.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "carried.hpp"
@@ -299,7 +300,7 @@ OptionTable token_options() {
 }
 
 Result<int> run_token() {
-  return print(gang::random_digits(gang::kGoodTokenBytes) + "\n");
+  return print(TRY(random_digits(gang::kGoodTokenBytes)) + "\n");
 }
 
 // Answers `muster check ranktable FILE`.

@@ -1,6 +1,7 @@
 // Starts the agents of a job on listed hosts: makes the plan of the remote launcher, runs it and reports the end.
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
 #include "gang/net/token.hpp"
@@ -97,7 +98,7 @@ Result<std::string> choose_token(const gang::GangOptions& options) {
     return options.token;
   }
   if (options.token_file.empty()) {
-    return gang::random_digits(gang::kGoodTokenBytes);
+    return random_digits(gang::kGoodTokenBytes);
   }
   auto file = TRY(gang::read_token_file(options.token_file));
   if (!file.warning.empty()) {
@@ -136,7 +137,7 @@ Result<AgentOrder> make_order(const CommandLine& line, const Options& options, c
   auto token = TRY(choose_token(options.gang));
   AgentOrder order;
   order.version = MUSTER_VERSION;
-  order.nonce = gang::random_digits();
+  order.nonce = TRY(random_digits());
   order.working_directory = snapshot.working_directory;
   order.variables = choose_variables(snapshot.variables, names);
   order.variables.insert_or_assign(kTokenVariable, std::move(token));

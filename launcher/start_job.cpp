@@ -4,6 +4,7 @@
 #include "agent/run.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "inputs/input_files.hpp"
 #include "process/helper_process.hpp"
@@ -20,7 +21,6 @@
 #include <cerrno>
 #include <chrono>
 #include <limits>
-#include <random>
 
 namespace muster {
 namespace {
@@ -174,8 +174,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   config.host_from = cluster.master_address_from;
   config.port = cluster.gang_port;
   config.hosts = cluster.hosts;
-  std::random_device device;
-  config.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
+  config.seed = TRY(random_number());
   return setup;
 }
 

@@ -88,7 +88,8 @@ def go_suspend():
         request["rank"] = int(rank)
     answer = _ask(path, request)
     if answer.get("ok") is not True:
-        raise RuntimeError("muster did not accept that the job is saved: {}".format(answer.get("error", "no reason")))
+        reason = _visible(str(answer.get("error", "no reason")))
+        raise RuntimeError("muster did not accept that the job is saved: {}".format(reason))
     while True:
         time.sleep(3600)  # until muster ends the process
 
@@ -249,6 +250,12 @@ def _number_of(value):
 
 
 # -- the socket
+
+
+def _visible(text):
+    """The text with what a terminal would act upon as escapes: it goes to a console, and another process wrote it."""
+    shown = (character if character.isprintable() else ascii(character)[1:-1] for character in text[:500])
+    return "".join(shown)
 
 
 def _ask(path, request):

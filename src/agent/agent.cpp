@@ -13,26 +13,13 @@
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/uuid/random_generator.hpp>
-#include <boost/uuid/uuid_io.hpp>
 
 #include <algorithm>
 #include <csignal>
-#include <random>
 #include <utility>
 
 namespace muster {
 namespace {
-
-/// Eight characters for the log directory's name, as Python's tempfile chooses them.
-std::string make_log_token() {
-  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
-  std::random_device random;
-  std::uniform_int_distribution<std::size_t> one(0, kCharacters.size() - 1);
-  std::string token(8, '\0');
-  std::generate(token.begin(), token.end(), [&] { return kCharacters[one(random)]; });
-  return token;
-}
 
 /// The gang's setup with one key for each exchanged value.
 gang::GangSetup setup_with_keys(const JobPlan& job) {
@@ -60,7 +47,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       gang_(loop_.io(), setup_with_keys(run.job), *this),
       startup_(loop_.io(), run_, gang_),
       service_files_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run.options.console_stall),
-      facts_{boost::uuids::to_string(boost::uuids::random_generator()()), make_log_token(), find_oom_counter()} {}
+      facts_{find_oom_counter()} {}
 
 // --- Starting and stopping attempts, as the gang requests ----------------------------------------
 
@@ -216,8 +203,8 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
                        {"shm_dir", run_.shared_folder},
                        {"muster", program_path()},
                        {"job_secret", find_agreed<JobSecretValue>(merged).value_or("")},
-                       {"run_id", facts_.run_id},
-                       {"log_token", facts_.log_token},
+                       {"run_id", run_.run_id},
+                       {"log_token", run_.log_token},
                        {"own_address", own.address},
                        {"own_interface", own.interface}});
   if (placement.attempt > 0) {

@@ -36,8 +36,6 @@ namespace muster {
 
 /// Facts of a run, which stay the same in all its attempts.
 struct RunFacts {
-  std::string run_id;     ///< of a one-node job without an id: a random UUID, as in torchrun
-  std::string log_token;  ///< makes the log directory's name unique among runs
   /// Read once, before other nodes depend on this agent: the kernel delays the answer while anyone moves a process
   /// between control groups.
   std::string oom_counter;
@@ -80,6 +78,7 @@ class Agent : private gang::NodeActions,
   void disregard_output(std::chrono::seconds time) override;
   [[nodiscard]] HangRecord& hang_record() override { return hang_record_; }
   [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const override;
+  [[nodiscard]] int rank_count() const override;
   [[nodiscard]] std::vector<ledger::RankState> rank_states() const;
   void add_recorder_environment(WorkerPlan& worker) const;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;

@@ -228,6 +228,11 @@ std::optional<std::string> Agent::name_process(pid_t pid) const {
   return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
 }
 
+/// Some modes start processes that make the ranks, and know their number by the slots alone.
+int Agent::rank_count() const {
+  return attempt_ ? std::max(attempt_->plan().world_size, attempt_->plan().placement.slots_total) : 0;
+}
+
 void Agent::disregard_output(std::chrono::seconds time) {
   if (attempt_) {
     attempt_->disregard_output(time);

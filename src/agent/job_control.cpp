@@ -213,6 +213,10 @@ void JobControl::take(const control::WithdrawRequest& /*request*/, pid_t /*clien
 void JobControl::take(const control::SavedRequest& request, pid_t client, const Reply& reply) {
   auto process = owner_.name_process(client);
   if (!process && request.rank) {
+    if (*request.rank >= owner_.rank_count()) {
+      reply(control::write_refusal("the job has no rank " + std::to_string(*request.rank)));
+      return;
+    }
     process = "rank " + std::to_string(*request.rank);
   }
   owner_.notify(gang::WorkSaved{0, process.value_or("pid " + std::to_string(client))});

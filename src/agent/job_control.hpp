@@ -58,6 +58,8 @@ class JobControlOwner {
   [[nodiscard]] virtual HangRecord& hang_record() = 0;
   /// "rank 3", the worker that is `pid` or an ancestor of it; empty: none.
   [[nodiscard]] virtual std::optional<std::string> name_process(pid_t pid) const = 0;
+  /// Ranks of the job in the present attempt.
+  [[nodiscard]] virtual int rank_count() const = 0;
 };
 
 /// Serves this node's control socket: passes requests on to the gang, merges the answers of all nodes, and writes the

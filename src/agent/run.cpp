@@ -4,6 +4,7 @@
 #include "agent/agent.hpp"
 #include "agent/worker_starter.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "process/helper_process.hpp"
 
@@ -83,6 +84,18 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
       " (TMPDIR names another place)");
 }
 
+/// Eight characters for the log directory's name, as Python's tempfile chooses them.
+Result<std::string> make_log_token() {
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  std::uint64_t number = TRY(random_number());
+  std::string token(8, '\0');
+  for (char& character : token) {
+    character = kCharacters[number % kCharacters.size()];
+    number /= kCharacters.size();
+  }
+  return token;
+}
+
 }  // namespace
 
 bool JobPlan::may_need(bool LaunchPlan::*what) const {
@@ -93,11 +106,13 @@ bool JobPlan::may_need(bool LaunchPlan::*what) const {
 Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
                 const std::map<std::string, std::string>& variables, const ExitReport& exit_report) {
   TRY(check_descriptors(job));
+  const std::string marker = TRY(make_marker());
+  const std::string run_id = TRY(random_uuid());
+  const std::string log_token = TRY(make_log_token());
   Resources resources;
   const std::string temporary = temporary_folder(variables);
   resources.log_folder = TRY(choose_log_folder(options, temporary));
   make_run_folder(resources, job.plan, temporary);
-  const std::string marker = make_marker();
   std::set<int> watched_signals = options.stop_signals.all();
   if (options.suspend.signal) {  // an agent that misses the notice has to be ended before the platform kills it
     watched_signals.insert(*options.suspend.signal);
@@ -115,7 +130,9 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
                                marker,
                                resources.log_folder,
                                resources.folder.path(),
-                               resources.shared_path()};
+                               resources.shared_path(),
+                               run_id,
+                               log_token};
       exit_code = Agent(context, std::move(link)).run();
     }
     if (::getppid() != guard) {

@@ -61,6 +61,8 @@ struct RunContext {
   const std::string& log_folder;     ///< prefix of the plan's log paths; empty: they are complete
   const std::string& run_folder;     ///< empty: none
   const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
+  std::string run_id = {};           ///< of a one-node job without an id: a random UUID, as in torchrun
+  std::string log_token = {};        ///< makes the log directory's name unique among runs
 };
 
 /// Runs this node's workers to their end, then ends the process with the program's exit code; returns only if the job

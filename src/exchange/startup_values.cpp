@@ -1,8 +1,8 @@
 // Contributes and merges the ports, the job secret and the votes on how the ranks of MPI start.
 #include "exchange/startup_values.hpp"
 
+#include "base/random.hpp"
 #include "base/text.hpp"
-#include "gang/net/token.hpp"
 #include "modes/mpi_request.hpp"
 #include "process/probe.hpp"
 #include "process/spawn.hpp"
@@ -78,7 +78,8 @@ Result<std::vector<NodePorts>> PortsValue::merge(std::vector<Contribution<NodePo
 // The job secret.
 
 std::optional<std::string> JobSecretValue::contribute(const StartupFacts& facts) {
-  return facts.run.job.may_need(&LaunchPlan::needs_secret) ? std::optional(gang::random_digits()) : std::nullopt;
+  const auto secret = random_digits();  // the run has drawn its marker before, so this does not fail
+  return facts.run.job.may_need(&LaunchPlan::needs_secret) && secret ? std::optional(*secret) : std::nullopt;
 }
 
 Result<std::string> JobSecretValue::merge(std::vector<Contribution<std::string>> all) {

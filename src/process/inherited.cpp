@@ -2,19 +2,17 @@
 #include "process/inherited.hpp"
 
 #include "base/file_io.hpp"
+#include "base/random.hpp"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 
 namespace muster {
 namespace {
@@ -228,16 +226,9 @@ void Terminal::lend_again(pid_t worker) {
 
 // The marker of a job.
 
-std::string make_marker() {
-  std::uint64_t bits = 0;
-  if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
-    // Early at boot, or an old kernel: time and pid differ between jobs of one machine.
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    bits = (static_cast<std::uint64_t>(now) << 22U) ^ static_cast<std::uint64_t>(::getpid());
-  }
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(bits));
-  return text.data();
+Result<std::string> make_marker() {
+  constexpr std::size_t kBytes = 8;
+  return random_digits(kBytes);
 }
 
 std::string add_marker(const std::map<std::string, std::string>& variables, const std::string& marker) {

@@ -102,7 +102,7 @@ class Terminal {
 void take_terminal_from_exited(int fd, pid_t group);
 
 /// A marker that no other job has: 16 hexadecimal digits.
-[[nodiscard]] std::string make_marker();
+[[nodiscard]] Result<std::string> make_marker();
 
 /// Value of the marker variable for the job's processes: ours, appended to that of an outer muster.
 [[nodiscard]] std::string add_marker(const std::map<std::string, std::string>& variables, const std::string& marker);

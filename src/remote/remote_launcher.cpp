@@ -352,7 +352,7 @@ void StdinPipe::close() {
 
 Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options, const Inherited& inherited,
                                 const std::map<std::string, std::string>& variables, const LauncherExitReport& words) {
-  const std::string marker = make_marker();
+  const std::string marker = TRY(make_marker());
   const GuardSetup setup{marker, options.stop_signals.all(), inherited.ignored_signals,
                          options.grace + kMoreThanTheirGrace};
   return run_guarded(setup, [&](GuardLink link) {

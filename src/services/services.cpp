@@ -2,6 +2,7 @@
 #include "services/services.hpp"
 
 #include "base/file_io.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 namespace muster {
@@ -198,9 +198,8 @@ struct FileWriteJob {
 };
 
 /// Unique, and chosen before the writer starts: the helper process that removes the file cannot ask the writer.
-std::string choose_temporary_name() {
-  std::random_device random;
-  return ".muster_" + std::to_string(random()) + "_" + std::to_string(random());
+Result<std::string> choose_temporary_name() {
+  return ".muster_" + TRY(random_digits());
 }
 
 std::string temporary_beside(const fs::path& place, const FileWriteJob& writing) {
@@ -329,7 +328,8 @@ class PlannedFiles final : public Service {
       return std::optional<PlanAdditions>(std::in_place);
     }
     auto traces = TRY(share_array<Trace>(plan.files.size()));
-    writing_ = std::make_shared<FileWriteJob>(FileWriteJob{plan.files, choose_temporary_name(), std::move(traces)});
+    writing_ =
+        std::make_shared<FileWriteJob>(FileWriteJob{plan.files, TRY(choose_temporary_name()), std::move(traces)});
     is_awaited_ = true;
     host_->write_files(
         describe(plan.files), [writing = writing_] { return write_files(*writing); },

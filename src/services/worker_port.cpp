@@ -2,6 +2,7 @@
 #include "services/worker_port.hpp"
 
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "services/services.hpp"
 
 #include <arpa/inet.h>
@@ -9,7 +10,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -96,7 +96,7 @@ Result<std::vector<WorkerPort>> WorkerPort::reserve_several(int count) {
   if (count <= 0) {
     return ports;
   }
-  const std::uint32_t first = std::random_device{}() % kRange;
+  const auto first = static_cast<std::uint32_t>(TRY(random_number()) % kRange);
   for (std::uint32_t i = 0; i < kRange && ports.size() < static_cast<std::size_t>(count); ++i) {
     const auto port = static_cast<std::uint16_t>(kLeast + (first + i) % kRange);
     auto socket = TRY(take_port(port));

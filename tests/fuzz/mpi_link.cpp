@@ -15,10 +15,6 @@
 
 namespace muster::gang {
 
-std::string random_digits(std::size_t count) {
-  return std::string(2 * count, '1');
-}
-
 std::string prove(std::string_view /*secret*/, std::string_view /*text*/) {
   return std::string(64, 'p');
 }
@@ -34,6 +30,7 @@ namespace {
 
 constexpr std::size_t kProof = 64;
 constexpr std::size_t kLength = 4;
+const std::string kDigits(32, '1');
 
 /// A link at whose other end somebody has said this, and says no more.
 struct Link {
@@ -68,7 +65,7 @@ Deadline soon() {
 
 /// As the daemon takes a command: in pieces, however they come.
 Result<std::string> take_command(int fd) {
-  CommandReader reader("secret");
+  CommandReader reader("secret", kDigits);
   if (auto sent = send_all(fd, reader.digits(), soon()); !sent) {
     return sent.error();
   }
@@ -103,7 +100,7 @@ void tell_agent(std::string_view bytes) {
 }
 
 void send_command(std::string_view command) {
-  Link daemon(gang::random_digits() + gang::prove("", ""));
+  Link daemon(kDigits + gang::prove("", ""));
   require(ask_for_command(daemon.own.get(), "secret", command, soon()).has_value(), "it is asked");
   Link agent(daemon.answer());
   const auto taken = take_command(agent.own.get());

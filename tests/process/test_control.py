@@ -259,6 +259,12 @@ def test_a_program_may_suspend_its_job(muster):
     assert "rank 0 saved its work and asked for it" in job.report["reason"]
 
 
+def test_a_rank_that_does_not_exist_has_saved_nothing(listening):
+    _, path = listening
+
+    assert b"the job has no rank 1" in ask(path, b'{"control":1,"request":"saved","rank":1}\n')
+
+
 # --- Signals -------------------------------------------------------------------------------------
 
 

@@ -107,6 +107,14 @@ def test_no_core_file_is_not_mentioned(muster, worker):
     assert "core dumped" not in job.said_about("failed first")
 
 
+@pytest.mark.parametrize("command", [["--", "true"], ["--hosts=localhost", "--", "true"], ["token"]], ids=str)
+def test_refused_random_numbers_are_71(muster, worker, command):
+    job = muster.run(*command, through=[worker("refuse"), "random"])
+
+    assert job.code == 71, job.words()
+    assert "cannot draw random numbers: getrandom: Operation not permitted" in job.err.text
+
+
 @pytest.mark.parametrize(
     "command",
     [["token"], ["doctor"], ["plan", "--", "true"], ["explain", "--", "true"], ["--help"], ["--version"]],

@@ -499,6 +499,16 @@ def test_a_launcher_that_is_not_there_is_an_error(module, job, monkeypatch):
         module.go_suspend()
 
 
+def test_the_reason_of_a_refusal_is_shown_as_text(module, job, monkeypatch):
+    monkeypatch.setenv("MUSTER_CONTROL_SOCKET", str(job.socket))
+    answer = b'{"control":1,"ok":false,"error":"no \\u001b[2J\\n\\u009b1m rank \\u202e\xc3\xa9"}\n'
+
+    with control(job.socket, answer), pytest.raises(RuntimeError) as refused:
+        module.go_suspend()
+
+    assert str(refused.value).endswith("is saved: no \\x1b[2J\\n\\x9b1m rank \\u202e\u00e9")
+
+
 def test_a_launcher_that_never_answers_is_an_error(module, job, monkeypatch):
     monkeypatch.setenv("MUSTER_CONTROL_SOCKET", str(job.socket))
     monkeypatch.setattr(module, "_ANSWER_SECONDS", 0.1)

@@ -5,7 +5,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <array>
 #include <stdexcept>
@@ -25,15 +24,6 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
 }
 
 }  // namespace
-
-std::string random_digits(std::size_t count) {
-  start_openssl();
-  std::vector<unsigned char> bytes(count);
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    throw std::runtime_error("RAND_bytes: " + openssl_error());
-  }
-  return hexadecimal(bytes.data(), bytes.size());
-}
 
 std::string prove(std::string_view secret, std::string_view text) {
   start_openssl();

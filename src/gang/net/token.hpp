@@ -58,9 +58,6 @@ struct TokenFile {
 
 // Lets two programs of one job prove to each other that they know its secret, without sending it.
 
-/// Returns random bytes as hexadecimal digits: a job's secret, or a nonce.
-[[nodiscard]] std::string random_digits(std::size_t count = 16);
-
 /// Returns 64 hexadecimal digits (HMAC with SHA-256) that only an owner of the secret can compute for this text.
 [[nodiscard]] std::string prove(std::string_view secret, std::string_view text);
 

@@ -494,8 +494,21 @@ void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
   send(links, StatusQuery{last_question_, asked.what});
 }
 
-void Leader::take(LinkId /*link*/, const Announce& announce, Instant /*now*/) {
-  send(roster_.links(), announce);
+/// Each line of a node costs one on every console, so a node has a number of them for each minute.
+void Leader::take(LinkId link, const Announce& announce, Instant now) {
+  constexpr int kMostAnnounced = 100;
+  constexpr seconds kPeriod{60};
+  Member& member = *roster_.find(link);
+  if (now - member.announced_since >= kPeriod) {
+    member.announced = 0;
+    member.announced_since = now;
+  }
+  if (++member.announced <= kMostAnnounced) {
+    send(roster_.links(), announce);
+  } else if (member.announced == kMostAnnounced + 1) {
+    say(Level::Warning, describe(member) + " has sent " + std::to_string(kMostAnnounced) +
+                            " lines for all nodes within a minute; leaving out more");
+  }
 }
 
 /// Not after a notice: ranks that are saving may wait for each other.

@@ -29,13 +29,15 @@ struct Member {
   std::string local;  ///< numeric address of the leader that the agent reached
   Instant came;
   Instant last_heard;
-  std::optional<int> seat;             ///< empty: a spare, or it claims a seat
-  std::optional<int> claimed_seat;     ///< a seat whose holder must show that it is alive
-  std::optional<NodeRank> node_rank;   ///< in the attempt; empty: takes no part
-  bool has_succeeded = false;          ///< all its deciding workers have exited with 0
-  bool serves_others = false;          ///< none of its workers decides: it is needed until the end
-  bool has_ended = true;               ///< no process of the attempt is alive there
-  std::optional<int> leaving_after;    ///< the signal after which it leaves
+  std::optional<int> seat;            ///< empty: a spare, or it claims a seat
+  std::optional<int> claimed_seat;    ///< a seat whose holder must show that it is alive
+  std::optional<NodeRank> node_rank;  ///< in the attempt; empty: takes no part
+  bool has_succeeded = false;         ///< all its deciding workers have exited with 0
+  bool serves_others = false;         ///< none of its workers decides: it is needed until the end
+  bool has_ended = true;              ///< no process of the attempt is alive there
+  std::optional<int> leaving_after;   ///< the signal after which it leaves
+  int announced = 0;                  ///< lines for all consoles since `announced_since`
+  Instant announced_since;
   std::string waits_for;               ///< see `InputStatus`; changed by Roster::note_inputs
   std::optional<JobEnd> cannot_go_on;  ///< why it lacks what another attempt needs
 

@@ -4,6 +4,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "gang/net/token.hpp"
 
@@ -143,8 +144,8 @@ Result<> ask_for_command(int fd, std::string_view secret, std::string_view comma
              : Error{ErrorKind::System, "who listens there does not know the job's secret"};
 }
 
-CommandReader::CommandReader(std::string secret)
-    : secret_(std::move(secret)), digits_(gang::random_digits()), frames_(kProofSize + kMostCommand) {}
+CommandReader::CommandReader(std::string secret, std::string digits)
+    : secret_(std::move(secret)), digits_(std::move(digits)), frames_(kProofSize + kMostCommand) {}
 
 Result<bool> CommandReader::feed(std::string_view bytes) {
   frames_.feed(bytes);
@@ -239,7 +240,7 @@ Result<> admit(Clients& clients, const UniqueFd& listener, const std::string& se
     refuse(clients.front(), "too many others have come");
     clients.erase(clients.begin());
   }
-  MpiClient client{std::move(link), CommandReader(secret)};
+  MpiClient client{std::move(link), CommandReader(secret, TRY(random_digits()))};
   const auto sent = send_all(client.link.get(), client.reader.digits(), client.deadline);
   if (sent) {
     clients.push_back(std::move(client));

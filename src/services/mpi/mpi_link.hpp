@@ -42,7 +42,8 @@ class Deadline {
 /// Daemon side: parses the agent's message from bytes in any pieces.
 class CommandReader {
  public:
-  explicit CommandReader(std::string secret);
+  /// `digits`: random ones, see `digits()`.
+  CommandReader(std::string secret, std::string digits);
 
   /// The challenge that is sent first: 32 digits that are used only once.
   [[nodiscard]] const std::string& digits() const { return digits_; }

@@ -20,15 +20,5 @@ TEST(Proof, IsThatOfOneSecretAndOneText) {
   EXPECT_FALSE(is_proof("", "secret", "text"));
 }
 
-TEST(RandomDigits, AreOthersEachTime) {
-  EXPECT_EQ(random_digits().size(), 32U);
-  EXPECT_NE(random_digits(), random_digits());
-}
-
-TEST(RandomDigits, AreAsManyAsAreWanted) {
-  EXPECT_EQ(random_digits().size(), 32U);
-  EXPECT_EQ(random_digits(32).size(), 64U);
-}
-
 }  // namespace
 }  // namespace muster::gang

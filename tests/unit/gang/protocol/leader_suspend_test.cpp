@@ -183,6 +183,22 @@ TEST(Status, RequestsAllNodesAndForwardsTheAnswers) {
   EXPECT_EQ(story.read_signal(1, Announce{"it hangs", true, {3}}), "0,1: announce: it hangs, for rank 3");
 }
 
+TEST(Announcement, IsPassedOnToAllNodesAHundredTimesAMinute) {
+  LeaderStory story = running(2);
+
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(story.read_signal(1, Announce{"it hangs"}), "0,1: announce: it hangs");
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(story.read_signal(1, Announce{"it hangs"}).find("announce"), std::string::npos);
+  }
+  EXPECT_EQ(story.read_signal(0, Announce{"it moves"}), "0,1: announce: it moves") << "another node's";
+  EXPECT_EQ(story.warnings, 1);
+  EXPECT_TRUE(story.has_said("has sent 100 lines for all nodes within a minute; leaving out more"));
+  (void)story.wait(seconds(60));
+  EXPECT_EQ(story.read_signal(1, Announce{"it moves"}), "0,1: announce: it moves");
+}
+
 TEST(Hung, IsPassedOnWhereRanksAreNamedAndElseEndsTheAttempt) {
   LeaderStory story = running(2);
 

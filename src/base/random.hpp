@@ -1,0 +1,22 @@
+#pragma once
+
+// Draws random numbers from the kernel. A filter of system calls may refuse them: then no job starts.
+
+#include "base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace muster {
+
+/// Fails with `System` and the name of the call.
+[[nodiscard]] Result<std::uint64_t> random_number();
+
+/// Returns `count` random bytes as hexadecimal digits: a job's secret, a nonce, or a name that nobody else has.
+[[nodiscard]] Result<std::string> random_digits(std::size_t count = 16);
+
+/// A random UUID (version 4 of RFC 9562).
+[[nodiscard]] Result<std::string> random_uuid();
+
+}  // namespace muster
