@@ -224,6 +224,7 @@ Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const I
   RemoteJob job;
   job.plan = make_launcher_plan(fan_out);
   job.nonce = fan_out.order.nonce;
+  job.start_timeout = options.gang.timeout;
   for (std::size_t i = 0; i < fan_out.hosts.value.size(); ++i) {
     job.hosts.push_back(fan_out.hosts.value[i].host);
     job.orders.push_back(write_order(order_of(fan_out, i)));

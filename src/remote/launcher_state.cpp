@@ -2,6 +2,7 @@
 #include "remote/launcher_state.hpp"
 
 #include "base/signals.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +49,20 @@ std::vector<std::size_t> LauncherState::nodes_that_have_not_come() const {
     }
   }
   return missing;
+}
+
+std::string LauncherState::describe_missing() const {
+  constexpr std::size_t kMostNamed = 8;
+  const std::vector<std::size_t> missing = nodes_that_have_not_come();
+  std::vector<std::string> names;
+  for (const std::size_t node : missing) {
+    if (names.size() == kMostNamed) {
+      names.push_back(std::to_string(missing.size() - kMostNamed) + " more");
+      break;
+    }
+    names.push_back(name_of(node));
+  }
+  return join(names, ", ");
 }
 
 LauncherActions LauncherState::on_ended(std::size_t node, const ExitStatus& status, const std::string& last_line) {
@@ -114,6 +129,16 @@ LauncherActions LauncherState::after_an_end(LauncherActions actions) {
   }
   actions.emplace_back(FinishLauncher{});
   return actions;
+}
+
+LauncherActions LauncherState::on_start_timeout() {
+  const bool has_one = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_come; });
+  if (is_ending_ || has_one) {
+    return {};
+  }
+  is_ending_ = true;
+  end_ = make_end(EndKind::Incomplete, "no node came in time (--gang-timeout): " + describe_missing());
+  return {EndShells{nodes_that_have_not_come()}, StartLauncherGrace{.is_failure = true, .is_of_all = true}};
 }
 
 LauncherActions LauncherState::on_stop(int signal) {

@@ -27,6 +27,7 @@ struct EndShells {
 struct StartLauncherGrace {
   bool is_short = false;    ///< the agents were told to end at once
   bool is_failure = false;  ///< the launcher has just decided to end the nodes: it has not said why
+  bool is_of_all = false;   ///< no agent has come: only remote shells are ended
 };
 /// A repeated request to end changes nothing: say how much of the grace is left.
 struct TellLauncherGrace {};
@@ -51,12 +52,16 @@ class LauncherState {
   [[nodiscard]] LauncherActions on_ended(std::size_t node, const ExitStatus& status, const std::string& last_line);
   /// The node's remote shell could not be started.
   [[nodiscard]] LauncherActions on_not_started(std::size_t node, const Error& why);
+  /// The nodes were to come by now. Where an agent has come, the gang waits for the others, and ends by itself.
+  [[nodiscard]] LauncherActions on_start_timeout();
   /// A signal asks for the end of the job.
   [[nodiscard]] LauncherActions on_stop(int signal);
   [[nodiscard]] LauncherActions on_grace_ended();
   [[nodiscard]] LauncherActions on_guard_lost();
 
   [[nodiscard]] bool has_come(std::size_t node) const { return nodes_[node].has_come; }
+  /// Names nodes whose agent has not come, at most eight; empty: all have.
+  [[nodiscard]] std::string describe_missing() const;
   /// The agents are to end, or do so by themselves.
   [[nodiscard]] bool is_ending() const { return is_ending_; }
   [[nodiscard]] bool is_alive(std::size_t node) const { return !nodes_[node].has_ended; }

@@ -22,6 +22,8 @@ namespace {
 
 /// Grace for agents that were told to end at once.
 constexpr std::chrono::seconds kShortGrace{5};
+/// Time after which the nodes whose agent has not come are named.
+constexpr std::chrono::seconds kSilence{10};
 /// Time for the last output of a remote shell to arrive, unless another process holds its pipe open.
 constexpr std::chrono::milliseconds kLastBytes{500};
 
@@ -40,7 +42,9 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       grace_(*this, loop_.io(), input.options.grace + kMoreThanTheirGrace),
       kill_loop_(*this, loop_.io(), shells_, sweeper_, loop_.helpers()),
       last_bytes_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }),
-      heartbeat_timer_(loop_.io()) {
+      heartbeat_timer_(loop_.io()),
+      silence_timer_(loop_.io()),
+      start_timer_(loop_.io()) {
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(loop_.io(), [this] { report_exits(/*is_final=*/false); });
   };
@@ -57,6 +61,7 @@ int RemoteLauncher::run() {
     boost::asio::post(loop_.io(), start);
   }
   send_heartbeat();
+  watch_start();
   shutdown_.run();
   return state_.exit_code();
 }
@@ -240,6 +245,17 @@ void RemoteLauncher::send_heartbeat() {
   });
 }
 
+/// A remote shell may hang: in a name, a connection, a login, or a file system there.
+void RemoteLauncher::watch_start() {
+  silence_timer_.start(kSilence, [this] {
+    if (const std::string missing = state_.describe_missing(); !missing.empty() && !state_.is_ending()) {
+      log_warning("no answer after " + format_seconds(std::chrono::duration<double>(kSilence).count()) + " s from " +
+                  missing + "; waiting for their remote shells");
+    }
+  });
+  start_timer_.start(input_.job.start_timeout, [this] { carry_out(state_.on_start_timeout()); });
+}
+
 // --- Actions ------------------------------------------------------------------------------------
 
 void RemoteLauncher::carry_out(const LauncherActions& actions) {
@@ -265,7 +281,7 @@ void RemoteLauncher::act(const EndShells& action) {
 
 void RemoteLauncher::act(const StartLauncherGrace& action) {
   if (action.is_failure) {
-    log_error(state_.end()->reason + "; ending the other nodes");
+    log_error(state_.end()->reason + (action.is_of_all ? "; ending the remote shells" : "; ending the other nodes"));
   }
   if (action.is_short) {
     grace_.shorten(kShortGrace);
@@ -289,6 +305,8 @@ void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   kill_loop_.cancel();
   last_bytes_timer_.cancel();
   heartbeat_timer_.cancel();
+  silence_timer_.cancel();
+  start_timer_.cancel();
   output_.close();
   shutdown_.begin(state_.is_ending() ? kShortTimeout : input_.options.console_stall);
   boost::asio::post(loop_.io(), [this] { shutdown_.finalize(); });  // this turn may still log

@@ -36,10 +36,11 @@ namespace muster {
 
 /// Input of a remote launcher; vectors are by node rank.
 struct RemoteJob {
-  LaunchPlan plan;                  ///< a remote shell for each node
-  std::vector<std::string> hosts;   ///< names of the nodes
-  std::vector<std::string> orders;  ///< content of each agent's standard input: secret
-  std::string nonce;                ///< by which the agents' control lines are recognized
+  LaunchPlan plan;                            ///< a remote shell for each node
+  std::vector<std::string> hosts;             ///< names of the nodes
+  std::vector<std::string> orders;            ///< content of each agent's standard input: secret
+  std::string nonce;                          ///< by which the agents' control lines are recognized
+  std::chrono::milliseconds start_timeout{};  ///< until the first agent has come
 };
 
 /// The result of a remote launcher.
@@ -124,6 +125,7 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   void collect_deaths();
   void report_exits(bool is_final);
   void send_heartbeat();
+  void watch_start();
 
   // Actions.
   void carry_out(const LauncherActions& actions);
@@ -153,6 +155,8 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   KillLoop kill_loop_;
   DelayedCall last_bytes_timer_;
   Timer heartbeat_timer_;
+  Timer silence_timer_;
+  Timer start_timer_;
 };
 
 }  // namespace muster

@@ -26,7 +26,7 @@ case $1 in
   bare) PATH=/nowhere; export PATH; exec /bin/sh -c "exec muster --agent-of-front" ;;
   away) exec unshare --mount sh -c 'mount -t tmpfs none "$0"; exec sh -c "$1"' "${PWD%/*}" "$2" ;;
   *sh) exec ${1#in-} -c "$2" ;;
-  slow) exec sleep 100 ;;
+  slow*) exec sleep 1000 ;;
 esac
 exec /bin/sh -c "$2"
 """
@@ -240,6 +240,26 @@ def test_a_host_that_does_not_answer_does_not_delay_a_stop(front):
     job.signal(signal.SIGTERM)
 
     assert job.end(10) == 143
+
+
+def test_hosts_that_never_answer_end_the_job_after_the_gang_timeout(front, muster):
+    job = front("slow:1,slow-too:1", "--gang-timeout=1", "--", "true", report=True)
+
+    assert job.end() == 75, job.words()
+    reason = "no node came in time (--gang-timeout): node 0 (slow), node 1 (slow-too)"
+    assert job.said_about(reason, "; ending the remote shells")
+    assert (job.report["verdict"], job.report["reason"]) == ("incomplete", reason)
+    muster.assert_no_survivors()
+
+
+@pytest.mark.full
+def test_hosts_that_have_not_answered_are_named_after_ten_seconds(front):
+    job = front("a:1,slow:1", "--", "true")
+
+    job.err.wait_for("no answer after 10.00 s from node 1 (slow); waiting for their remote shells")
+
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143, job.words()
 
 
 @pytest.mark.parametrize("half", ["guard", "agent"])

@@ -66,6 +66,29 @@ TEST(LauncherState, NamesANodeThatDoesNotCome) {
   EXPECT_EQ(launcher.exit_code(), 75);
 }
 
+TEST(LauncherState, EndsAJobWhereNoNodeComesInTime) {
+  LauncherState launcher({"a", "b"});
+  EXPECT_EQ(launcher.describe_missing(), "node 0 (a), node 1 (b)");
+  EXPECT_EQ(describe(launcher.on_start_timeout()), "shells:2 grace");
+  EXPECT_EQ(launcher.end()->reason, "no node came in time (--gang-timeout): node 0 (a), node 1 (b)");
+  EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::signalled(SIGTERM), "")), "");
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::signalled(SIGTERM), "")), "finish");
+  EXPECT_EQ(launcher.exit_code(), 75);
+}
+
+TEST(LauncherState, LeavesTheWaitForOtherNodesToAnAgentThatCame) {
+  LauncherState launcher({"a", "b"});
+  launcher.on_here(1);
+  EXPECT_EQ(launcher.describe_missing(), "node 0 (a)");
+  EXPECT_EQ(describe(launcher.on_start_timeout()), "");
+  EXPECT_FALSE(launcher.end());
+}
+
+TEST(LauncherState, NamesEightOfManyNodesThatHaveNotCome) {
+  LauncherState launcher(std::vector<std::string>(11, "a"));
+  EXPECT_TRUE(launcher.describe_missing().ends_with(", node 7 (a), 3 more"));
+}
+
 TEST(LauncherState, TakesTheCodeOfAnAgentThatCouldNotBegin) {
   for (const int code : {64, 65, 71, 78, 126, 127}) {
     LauncherState launcher({"a"});
