@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <utility>
 
 namespace muster {
@@ -39,6 +40,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       shutdown_(loop_, *this, run.exit_report.stream),
       record_(loop_, shutdown_.pending_work(), run_),
       progress_(loop_.io(), loop_.helpers(), run.job.gang.config.options.restarts.progress_file),
+      evidence_(loop_.io(), loop_.helpers(), run_),
       store_(loop_.io(), loop_.helpers()),
       sidecars_(loop_.io(), run.inherited, run.variables, run.marker),
       hang_record_(loop_.queues().logs()),
@@ -311,7 +313,19 @@ void Agent::on_over() {
   if (!shutdown_.has_begun()) {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }
-  progress_.check([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
+  keep_evidence(
+      [this] { progress_.check([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); }); });
+}
+
+/// Sets aside what the workers wrote about their end, before those of another attempt do. `then` may be called at once.
+void Agent::keep_evidence(EvidenceKeeper::Then then) {
+  if (!attempt_ || attempt_->has_succeeded() || attempt_->plan().is_transparent) {
+    then();
+    return;
+  }
+  const std::string stacks = log_file(attempt_->plan().stacks_file);
+  evidence_.end_attempt(attempt_->plan(), attempt_->results(), std::filesystem::path(stacks).parent_path().string(),
+                        std::move(then));
 }
 
 void Agent::record(ledger::Event event) {

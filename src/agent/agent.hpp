@@ -4,6 +4,7 @@
 // Private to src/agent.
 
 #include "agent/attempt.hpp"
+#include "agent/evidence_keeper.hpp"
 #include "agent/hang_hook.hpp"
 #include "agent/hang_record.hpp"
 #include "agent/job_control.hpp"
@@ -146,6 +147,7 @@ class Agent : private gang::NodeActions,
   void log_start_method(const AgreedMethod& method, const Placement& placement) const;
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void report_attempt_over(std::optional<bool> made_progress);
+  void keep_evidence(EvidenceKeeper::Then then);
   [[nodiscard]] std::string attempt_name() const;
   /// The path of a file that the plan names; empty: the job writes no files.
   [[nodiscard]] std::string log_file(const std::string& name) const;
@@ -157,6 +159,7 @@ class Agent : private gang::NodeActions,
 
   // End of the job: drained output and exit report.
   void report_suspended();
+  void finalize();
   void note_source_done() override;
   [[nodiscard]] std::function<Result<>()> conclude() override;
   void print_exit_report(const Result<>& report) override;
@@ -166,6 +169,7 @@ class Agent : private gang::NodeActions,
   Shutdown shutdown_;
   JobRecord record_;
   FileProgress progress_;
+  EvidenceKeeper evidence_;
   StoreProcess store_;
   Sidecars sidecars_;
   HangRecord hang_record_;

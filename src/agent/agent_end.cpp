@@ -21,6 +21,7 @@ namespace {
 
 // Names of pending work.
 constexpr const char* kGoodbye = "goodbye of the gang";
+constexpr const char* kEvidence = "copies of what the workers wrote about their end";
 constexpr const char* kNoticeSources = "whoever wanted the job to give way";
 /// Python writes the stacks of all threads on standard error when a signal such as SIGSEGV or SIGABRT ends it.
 constexpr const char* kFaultHandlerVariable = "PYTHONFAULTHANDLER";
@@ -78,9 +79,24 @@ void Agent::on_job_end(const JobEnd& end) {
   shutdown_.begin(is_patient ? run_.options.console_stall : kShortTimeout);
   shutdown_.watch_end();
   // After the answer to earlier requests.
-  if (!store_.is_asked_who_waits() || !ask_store([this](const std::string& /*keys*/) { shutdown_.finalize(); })) {
-    shutdown_.finalize();
+  if (!store_.is_asked_who_waits() || !ask_store([this](const std::string& /*keys*/) { finalize(); })) {
+    finalize();
   }
+}
+
+/// The report names the evidence that is kept. After success there is none.
+void Agent::finalize() {
+  if (outcome_.end.verdict == Verdict::Succeeded) {
+    shutdown_.finalize();
+    return;
+  }
+  shutdown_.pending_work().add(kEvidence);
+  keep_evidence([this] {
+    evidence_.end_job([this] {
+      shutdown_.finalize();
+      shutdown_.pending_work().remove(kEvidence);
+    });
+  });
 }
 
 /// Each source bounds this by its own timeout.
@@ -126,6 +142,7 @@ std::function<Result<>()> Agent::conclude() {
   } else {
     outcome_.workers = results_without_start(plan);
   }
+  outcome_.evidence = evidence_.kept();
   outcome_.rank_zero_hosts_store = rank_zero_hosts_store(plan);
   if (outcome_.end.verdict != Verdict::Hung && outcome_.end.verdict != Verdict::Stopped) {
     outcome_.notices.clear();  // no rank waited in vain

@@ -232,7 +232,7 @@ void Attempt::on_too_long_call(const CallWatch::Found& found) {
 void Attempt::report_early_exits() {
   poll_deaths();
   for (const std::size_t worker : successes_.take_early_exits()) {
-    if (is_succeeding()) {
+    if (has_succeeded()) {
       log_.on_early_end(worker);
     }
   }
@@ -337,8 +337,7 @@ void Attempt::carry_out(const std::vector<Action>& actions) {
   }
 }
 
-/// No worker of this node has failed, and nobody has ordered the end.
-bool Attempt::is_succeeding() const {
+bool Attempt::has_succeeded() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !stop_.is_ordered();
 }
 
@@ -373,8 +372,8 @@ void Attempt::act(const SendStopSignal& action) {
 }
 
 void Attempt::act(const StopOrphans& /*action*/) {
-  services_->on_workers_over(is_succeeding());
-  stop_.stop_orphans(is_succeeding());
+  services_->on_workers_over(has_succeeded());
+  stop_.stop_orphans(has_succeeded());
 }
 
 void Attempt::act(const KillEverything& /*action*/) {

@@ -101,6 +101,8 @@ class Attempt {
   /// Of the workers that run, in their order.
   [[nodiscard]] std::vector<pid_t> living_pids() const;
   [[nodiscard]] std::vector<WorkerResult> results() const;
+  /// No worker of this node has failed, and nobody has ordered the end.
+  [[nodiscard]] bool has_succeeded() const;
   /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
   /// `made_progress` is not set.
   [[nodiscard]] gang::AttemptOver over() const;
@@ -128,7 +130,6 @@ class Attempt {
   void handle(const Event& event);
   void process();
   void carry_out(const std::vector<Action>& actions);
-  [[nodiscard]] bool is_succeeding() const;
 
   // Results.
   [[nodiscard]] std::string describe_state(std::size_t worker) const;

@@ -28,6 +28,15 @@ struct WorkerResult {
   bool is_unranked = false;  ///< not a rank of the job, such as mpirun; named by its label alone
 };
 
+/// A file that a worker of this node wrote about its end, and that is kept after the job.
+struct KeptEvidence {
+  GlobalRank global_rank;
+  int attempt = 0;
+  std::string kind;    ///< "flight recorder"
+  std::string path;    ///< empty: it was not kept
+  std::string remark;  ///< why it was not kept, or not all of it; usually empty
+};
+
 /// The end of the job and this node's part in it, for the report.
 struct Outcome {
   JobEnd end;
@@ -46,7 +55,8 @@ struct Outcome {
   std::vector<std::string> notices;    ///< sentences, such as lines lost in a log file
   std::set<int> reported_attempts;     ///< attempts whose reason to end was logged here when they ended
   std::string hang{};                  ///< what was last seen of a hang, as JSON; empty: nothing, or it was none
-  bool is_printed_elsewhere = false;   ///< the remote launcher or the first node prints the reason
+  std::vector<KeptEvidence> evidence{};
+  bool is_printed_elsewhere = false;  ///< the remote launcher or the first node prints the reason
 };
 
 }  // namespace muster

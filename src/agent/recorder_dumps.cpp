@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -23,6 +24,10 @@ std::string pipe_of(const std::string& run_folder, int rank) {
 }
 std::string dump_of(const std::string& run_folder, int rank) {
   return run_folder + "/dump_" + std::to_string(rank);
+}
+/// A dump that was there before a question, so that the rank wrote it by itself.
+std::string own_dump(const std::string& run_folder, int rank) {
+  return run_folder + "/own_" + std::to_string(rank);
 }
 
 /// The pipe of a recorder that reads; empty: there is none.
@@ -72,6 +77,14 @@ class AwaitedDump {
 
 }  // namespace
 
+std::vector<std::string> own_dumps(const std::string& run_folder, int rank) {
+  return {own_dump(run_folder, rank), dump_of(run_folder, rank)};
+}
+
+std::string asked_dump(const std::string& run_folder, int rank) {
+  return run_folder + "/asked_" + std::to_string(rank);
+}
+
 std::map<std::string, std::string> recorder_variables(const std::string& run_folder) {
   constexpr std::array kPipes{"TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE",
                               "TORCH_FR_DEBUG_INFO_PIPE_FILE"};
@@ -102,7 +115,7 @@ std::vector<int> find_recorders(const control::NodeStatus& status, const std::st
 
 std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_folder) {
   std::erase_if(ranks, [&](int rank) {
-    (void)::unlink(dump_of(run_folder, rank).c_str());
+    (void)::rename(dump_of(run_folder, rank).c_str(), own_dump(run_folder, rank).c_str());
     const UniqueFd pipe = open_recorder(run_folder, rank);
     return !pipe || ::write(pipe.get(), "d", 1) != 1;
   });
@@ -116,6 +129,7 @@ std::vector<hang::RankProgress> read_dumps(const std::vector<int>& asked, const 
   const auto is_there = [&](AwaitedDump& dump) {
     auto groups = dump.read(run_folder);
     if (groups) {
+      (void)::rename(dump_of(run_folder, dump.rank()).c_str(), asked_dump(run_folder, dump.rank()).c_str());
       progress.push_back({dump.rank(), std::move(*groups)});
     }
     return groups.has_value();

@@ -16,10 +16,15 @@ namespace muster {
 /// Environment variables that make the recorders listen. None without a run folder.
 [[nodiscard]] std::map<std::string, std::string> recorder_variables(const std::string& run_folder);
 
+/// Dumps that a rank may have written by itself, as PyTorch does when a collective times out.
+[[nodiscard]] std::vector<std::string> own_dumps(const std::string& run_folder, int rank);
+/// The last dump that was read after a question.
+[[nodiscard]] std::string asked_dump(const std::string& run_folder, int rank);
+
 /// The ranks of this node whose recorder listens. For a helper process, as the functions below.
 [[nodiscard]] std::vector<int> find_recorders(const control::NodeStatus& status, const std::string& run_folder);
 
-/// Asks for a dump, and removes earlier ones. A recorder looks once a second, and writes lines to standard error.
+/// Asks for a dump, and puts an earlier one aside. A recorder looks once a second, and writes lines to standard error.
 /// Returns the ranks that are asked.
 [[nodiscard]] std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_folder);
 

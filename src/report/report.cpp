@@ -13,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <ranges>
 
 namespace muster {
 namespace {
@@ -270,6 +271,32 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   }
 }
 
+/// "kept of rank 3: /tmp/comm_lib_trace_rank_3 (flight recorder)".
+void add_evidence(std::vector<ReportLine>& lines, const std::vector<KeptEvidence>& evidence) {
+  constexpr std::size_t kShown = 8;
+  for (const KeptEvidence& one : evidence | std::views::take(kShown)) {
+    const std::string rank = " of rank " + to_string(one.global_rank) + ": ";
+    const std::string remark = one.remark.empty() ? "" : ", " + one.remark;
+    lines.push_back({Level::Warning, one.path.empty() ? "not kept" + rank + one.kind + remark
+                                                      : "kept" + rank + one.path + " (" + one.kind + remark + ")"});
+  }
+  if (evidence.size() > kShown) {
+    lines.push_back({Level::Warning, "kept: " + std::to_string(evidence.size() - kShown) + " more files"});
+  }
+}
+
+json::array evidence_document(const Outcome& outcome) {
+  json::array files;
+  for (const KeptEvidence& one : outcome.evidence) {
+    files.push_back(json::object{{"global_rank", one.global_rank.value},
+                                 {"attempt", one.attempt},
+                                 {"kind", one.kind},
+                                 {"path", one.path.empty() ? json::value() : json::value(one.path)},
+                                 {"remark", one.remark.empty() ? json::value() : json::value(one.remark)}});
+  }
+  return files;
+}
+
 /// False when the first failure is the whole story.
 bool says_more_than_a_failure(const JobEnd& end) {
   const bool is_a_failure = end.verdict == Verdict::Failed || end.verdict == Verdict::Hung;
@@ -313,6 +340,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     lines.push_back({Level::Error, "hint: " + hint});
   }
   add_other_failures(lines, end);
+  add_evidence(lines, outcome.evidence);
   if (is_suspended) {
     add_ranks(lines, outcome, WorkerOutcome::Failed, "ended with an error after the notice");
   }
@@ -344,6 +372,7 @@ json::value to_document(const Outcome& outcome) {
                    {"gang", gang_document(outcome)},
                    {"past_attempts", past_attempts_document(outcome)},
                    {"workers", workers_document(outcome)},
+                   {"evidence", evidence_document(outcome)},
                    {"hang", outcome.hang.empty() ? json::value() : json::parse(outcome.hang)},
                    {"remarks", json::array(outcome.notices.begin(), outcome.notices.end())}};
   make_valid_utf8(document);

@@ -1,0 +1,390 @@
+// Copies files that strangers may have made: opens them without following links or waiting, and writes with the rights
+// of their owner.
+#include "agent/evidence_keeper.hpp"
+
+#include "agent/recorder_dumps.hpp"
+#include "base/file_io.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = EvidenceSource::Kind;
+
+constexpr std::chrono::milliseconds kAsideTimeout{1'000};
+constexpr std::chrono::seconds kCopyTimeout{15};
+
+const char* name_of(Kind kind) {
+  return kind == Kind::ErrorFile   ? "error file"
+         : kind == Kind::AskedDump ? "answer of the flight recorder"
+                                   : "flight recorder";
+}
+
+/// Where a file of the run folder waits for the end of the job.
+std::string aside(const EvidenceSource& source, const std::string& run_folder) {
+  return run_folder + "/past_" + std::to_string(source.attempt) + "_" + fs::path(source.path).filename().string();
+}
+
+/// An error file is still needed where it is, for the report.
+void set_aside(const EvidenceSource& source, const std::string& run_folder) {
+  const std::string to = aside(source, run_folder);
+  (void)(source.kind == Kind::ErrorFile ? ::link(source.path.c_str(), to.c_str())
+                                        : ::rename(source.path.c_str(), to.c_str()));
+}
+
+// --- Copying --------------------------------------------------------------------------------------
+
+/// Who a file belongs to.
+struct Owner {
+  uid_t user = 0;
+  gid_t group = 0;
+};
+
+/// Gives up all rights but those of the owner, for good. By system calls: the C library's functions would wait for the
+/// threads of the process that this is a copy of.
+bool become(const Owner& owner) {
+  return ::syscall(SYS_setgroups, 0, nullptr) == 0 &&
+         ::syscall(SYS_setresgid, owner.group, owner.group, owner.group) == 0 &&
+         ::syscall(SYS_setresuid, owner.user, owner.user, owner.user) == 0;
+}
+
+/// A file to copy, open.
+struct OpenSource {
+  const EvidenceSource& source;
+  UniqueFd file;
+  struct stat status {};
+  std::size_t room = 0;  ///< bytes that may still be copied of this rank
+};
+
+/// Where a copy may be made, and for whom: other users' files in a folder of ours.
+struct Target {
+  std::string folder;
+  bool is_made = false;             ///< the folder, if it is missing
+  std::optional<Owner> given_to{};  ///< the copy
+};
+
+/// Fields of an answer of a helper process. An empty path: the remark says why; both empty: there is nothing.
+std::string describe_copy(const std::string& path, const std::string& remark) {
+  return path + '\0' + remark + '\0';
+}
+
+/// Makes a file under a name that is free. Its path is in `path`; empty: errno has the reason.
+UniqueFd create(const OpenSource& from, const std::string& folder, std::string& path) {
+  constexpr int kMostCopies = 100;
+  UniqueFd made;
+  for (int copy = 1; !made && copy <= kMostCopies && (copy == 1 || errno == EEXIST); ++copy) {
+    path = folder + "/" + name_evidence(from.source.kind, from.source.rank, copy);
+    made = UniqueFd(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, from.status.st_mode & 0666U));
+  }
+  return made;
+}
+
+/// Returns the bytes that were copied; errno tells why they are fewer than wanted.
+std::size_t copy_bytes(int from, int to, std::size_t wanted) {
+  std::array<char, 65'536> buffer{};
+  std::size_t copied = 0;
+  errno = 0;
+  while (copied < wanted) {
+    const ssize_t count = ::read(from, buffer.data(), std::min(buffer.size(), wanted - copied));
+    if (count <= 0) {
+      break;
+    }
+    const auto written = write_all(to, {buffer.data(), static_cast<std::size_t>(count)});
+    copied += static_cast<std::size_t>(count) - written.missing;
+    if (written.missing > 0) {
+      errno = written.error_number;
+      break;
+    }
+  }
+  return copied;
+}
+
+/// Empty: this is no place for it; errno has the reason.
+std::string copy_to(const OpenSource& from, const Target& target) {
+  std::error_code failed;
+  if (target.is_made) {
+    fs::create_directories(target.folder, failed);
+  }
+  const std::string folder = fs::absolute(target.folder, failed).string();
+  std::string path;
+  const UniqueFd to = create(from, failed ? target.folder : folder, path);
+  if (!to) {
+    return {};
+  }
+  if (target.given_to) {
+    (void)::fchown(to.get(), target.given_to->user, target.given_to->group);
+  }
+  const auto size = static_cast<std::size_t>(from.status.st_size);
+  const std::size_t copied = copy_bytes(from.file.get(), to.get(), std::min(size, from.room));
+  const std::string why = errno != 0 ? ": " + std::generic_category().message(errno) : "";
+  const std::string cut =
+      copied < size ? "the first " + std::to_string(copied) + " of " + std::to_string(size) + " bytes" + why : "";
+  return describe_copy(path, cut);
+}
+
+std::string copy_to_first(const OpenSource& from, const std::vector<Target>& targets) {
+  for (const Target& target : targets) {
+    if (auto done = copy_to(from, target); !done.empty()) {
+      return done;
+    }
+  }
+  return {};
+}
+
+/// True if nobody but us can put anything there.
+bool is_ours_alone(const std::string& folder) {
+  struct stat status {};
+  return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::vector<Target> targets_of(const OpenSource& from, const EvidencePlaces& places) {
+  if (!places.log_folder.empty()) {
+    return {{places.log_folder, true}};
+  }
+  std::vector<Target> targets;
+  if (from.source.kind != Kind::ErrorFile && !places.dumps.empty()) {
+    targets.push_back({places.dumps, true});
+  }
+  targets.push_back({places.temporary, false});
+  return targets;
+}
+
+/// As the owner of the file; a folder of ours in which others may not write takes it from us.
+std::string copy_for_owner(const OpenSource& from, const EvidencePlaces& places) {
+  const Owner owner{from.status.st_uid, from.status.st_gid};
+  const std::vector<Target> targets = targets_of(from, places);
+  if (owner.user == ::geteuid()) {
+    return copy_to_first(from, targets);
+  }
+  const auto work = [&] { return become(owner) ? copy_to_first(from, targets) : std::string(); };
+  std::string done =
+      HelperTask::wait_for({.work = work, .most_time = kCopyTimeout, .kept = {from.file.get()}}).value_or("");
+  if (done.empty() && !places.log_folder.empty() && is_ours_alone(places.log_folder)) {
+    (void)::lseek(from.file.get(), 0, SEEK_SET);
+    done = copy_to(from, {places.log_folder, false, owner});
+  }
+  errno = EACCES;  // that of the other process is not known
+  return done;
+}
+
+/// `room`: bytes that may still be copied of this rank.
+std::string copy_one(const EvidenceSource& source, const EvidencePlaces& places, std::size_t& room) {
+  OpenSource from{source, UniqueFd(::open(source.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))};
+  const bool is_there = from.file && ::fstat(from.file.get(), &from.status) == 0 && S_ISREG(from.status.st_mode);
+  if (!is_there || from.status.st_size == 0) {
+    return describe_copy("", "");
+  }
+  from.room = room;
+  room -= std::min(room, static_cast<std::size_t>(from.status.st_size));
+  if (from.room == 0) {
+    return describe_copy("", "more than " + std::to_string(kMostEvidenceBytes) + " bytes of this rank");
+  }
+  std::string done = copy_for_owner(from, places);
+  if (done.empty()) {
+    return describe_copy("", "cannot be written: " + std::generic_category().message(errno));
+  }
+  (void)::unlink(source.path.c_str());
+  return done;
+}
+
+// --- Core files -----------------------------------------------------------------------------------
+
+/// Path and remark of a core file that is there, or of the program that took it.
+std::string find_core(const EndedWithCore& core) {
+  const std::string pattern(trim(read_untrusted_file("/proc/sys/kernel/core_pattern", 4'096)));
+  if (pattern.starts_with('|')) {
+    return describe_copy("", "the kernel gave it to " + pattern.substr(1, pattern.find(' ') - 1));
+  }
+  const bool adds_pid = trim(read_untrusted_file("/proc/sys/kernel/core_uses_pid", 16)) == "1";
+  glob_t found{};
+  std::string answer = describe_copy("", "");
+  if (::glob(core_file_pattern(pattern, adds_pid, core).c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    answer = describe_copy(found.gl_pathv[found.gl_pathc - 1], "");
+  }
+  ::globfree(&found);
+  return answer;
+}
+
+/// The fields of `line` up to the next '\0', taken from its beginning.
+std::string take_field(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\0'), text.size());
+  std::string field(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return field;
+}
+
+}  // namespace
+
+std::string default_dump_folder(const std::map<std::string, std::string>& variables) {
+  const auto value_of = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::string() : found->second;
+  };
+  const std::string home = value_of("HOME");
+  const std::string cache = value_of("XDG_CACHE_HOME");
+  return !cache.empty() ? cache + "/torch" : home.empty() ? std::string() : home + "/.cache/torch";
+}
+
+std::string name_evidence(Kind kind, GlobalRank rank, int copy) {
+  const std::string number = (copy > 1 ? "_" + std::to_string(copy) : "") + "_rank_" + to_string(rank);
+  switch (kind) {
+    case Kind::Dump:
+      return "comm_lib_trace" + number;
+    case Kind::AskedDump:
+      return "comm_lib_trace_asked" + number;
+    case Kind::ErrorFile:
+      break;
+  }
+  return "torchelastic_error" + number + ".json";
+}
+
+std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core) {
+  std::string path;
+  bool has_pid = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c != '%' || i + 1 == pattern.size()) {
+      path += c == '*' || c == '?' || c == '[' || c == '\\' ? std::string{'\\', c} : std::string{c};
+      continue;
+    }
+    const char what = pattern[++i];
+    has_pid = has_pid || what == 'p';
+    path += what == 'p' || what == 'P' ? std::to_string(core.pid)
+            : what == 's'              ? std::to_string(core.signal)
+            : what == '%'              ? std::string("%")
+                                       : std::string("*");
+  }
+  path += adds_pid && !has_pid ? "." + std::to_string(core.pid) : "";
+  return path.starts_with('/') ? path : core.folder + "/" + path;
+}
+
+EvidenceKeeper::EvidenceKeeper(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run)
+    : run_(run), helper_task_(io, helpers) {}
+
+namespace {
+
+std::vector<EvidenceSource> sources_of(const LaunchPlan& plan, const std::string& run_folder) {
+  std::vector<EvidenceSource> sources;
+  for (const WorkerPlan& worker : plan.workers) {
+    const auto add = [&](Kind kind, std::string path) {
+      sources.push_back({kind, worker.global_rank, plan.placement.attempt, std::move(path)});
+    };
+    for (const std::string& dump : own_dumps(run_folder, worker.global_rank.value)) {
+      add(Kind::Dump, dump);
+    }
+    add(Kind::AskedDump, asked_dump(run_folder, worker.global_rank.value));
+    if (worker.error_file.starts_with(run_folder + "/")) {
+      add(Kind::ErrorFile, worker.error_file);
+    }
+  }
+  return sources;
+}
+
+std::vector<EndedWithCore> cores_of(const LaunchPlan& plan, const std::vector<WorkerResult>& workers) {
+  std::vector<EndedWithCore> cores;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (const auto& status = workers[i].status; status && status->dumped_core()) {
+      cores.push_back({workers[i].global_rank, plan.placement.attempt, workers[i].pid, *status->signal(),
+                       plan.workers[i].working_directory});
+    }
+  }
+  return cores;
+}
+
+}  // namespace
+
+void EvidenceKeeper::end_attempt(const LaunchPlan& plan, const std::vector<WorkerResult>& workers,
+                                 const std::string& log_folder, Then then) {
+  if (std::exchange(last_attempt_, plan.placement.attempt) == plan.placement.attempt) {
+    then();
+    return;
+  }
+  Lot lot{{}, cores_of(plan, workers), log_folder};
+  if (run_.run_folder.empty()) {
+    waiting_.push_back(std::move(lot));
+    then();
+    return;
+  }
+  lot.sources = sources_of(plan, run_.run_folder);
+  const auto work = [sources = lot.sources, folder = run_.run_folder] {
+    for (const EvidenceSource& source : sources) {
+      set_aside(source, folder);
+    }
+    return std::string();
+  };
+  for (EvidenceSource& source : lot.sources) {
+    source.path = aside(source, run_.run_folder);
+  }
+  helper_task_.add({work, kAsideTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
+  if (log_folder.empty()) {
+    waiting_.push_back(std::move(lot));
+  } else {
+    copy(std::move(lot));
+  }
+}
+
+void EvidenceKeeper::copy(Lot lot) {
+  const auto temporary = run_.variables.find("TMPDIR");
+  const EvidencePlaces places{lot.log_folder, default_dump_folder(run_.variables),
+                              temporary == run_.variables.end() ? "/tmp" : temporary->second};
+  const auto work = [lot, places] {
+    std::string answer;
+    std::map<int, std::size_t> room;
+    for (const EvidenceSource& source : lot.sources) {
+      answer += copy_one(source, places, room.try_emplace(source.rank.value, kMostEvidenceBytes).first->second);
+    }
+    for (const EndedWithCore& core : lot.cores) {
+      answer += find_core(core);
+    }
+    return answer;
+  };
+  const auto note = [this, lot](const HelperTask::Answer& answer) {
+    if (!answer) {
+      log_warning("what the workers have written about their end is not kept: a file system does not answer");
+      return;
+    }
+    std::string_view rest = *answer;
+    const auto take = [&](GlobalRank rank, int attempt, const char* kind) {
+      KeptEvidence one{rank, attempt, kind, take_field(rest), take_field(rest)};
+      if (!one.path.empty() || !one.remark.empty()) {
+        kept_.push_back(std::move(one));
+      }
+    };
+    for (const EvidenceSource& source : lot.sources) {
+      take(source.rank, source.attempt, name_of(source.kind));
+    }
+    for (const EndedWithCore& core : lot.cores) {
+      take(core.rank, core.attempt, "core file");
+    }
+  };
+  helper_task_.add({work, kCopyTimeout, note});
+}
+
+void EvidenceKeeper::end_job(Then then) {
+  for (Lot& lot : std::exchange(waiting_, {})) {
+    copy(std::move(lot));
+  }
+  helper_task_.add(
+      {[] { return std::string(); }, kAsideTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
+}
+
+}  // namespace muster

@@ -1,0 +1,146 @@
+"""What workers have written about their end is there after a job that did not succeed (docs/hangs.md#evidence)."""
+
+import json
+import os
+import signal
+import sys
+
+import pytest
+
+NOBODY = 65534
+
+# Writes a dump as PyTorch's recorder does, and an error file, then ends as the first argument says.
+WRITES = """
+import json, os, signal, sys
+with open(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + os.environ["RANK"], "w") as dump:
+    dump.write("dump of rank " + os.environ["RANK"])
+with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as error:
+    json.dump({"message": "error of rank " + os.environ["RANK"]}, error)
+print("written", flush=True)
+"""
+ENDS = {
+    "fails": "sys.exit(3)",
+    "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "hangs": "signal.pause()",
+}
+
+
+def program(end, before=""):
+    return ["--", sys.executable, "-c", WRITES + before + "\n" + end]
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home for the workers, where PyTorch puts its dumps without muster."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+def kept_at(job, kind="flight recorder"):
+    return [one["path"] for one in job.report["evidence"] if one["kind"] == kind]
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_dumps_are_kept_where_pytorch_would_have_put_them(muster, home, tmp_path, how):
+    ends = ["--hang-timeout=1"] if how == "hangs" else []
+    end = f'os.environ["RANK"] == "1" and {ENDS[how]}; signal.pause()'
+    job = muster.run("--nproc-per-node=2", *ends, *program(end), env={"HOME": home}, report=True)
+
+    assert job.code == {"fails": 3, "is killed": 137, "hangs": 86}[how], job.words()
+    dump = home / ".cache/torch/comm_lib_trace_rank_1"
+    assert dump.read_text() == "dump of rank 1"
+    assert str(dump) in kept_at(job)
+    assert f"kept of rank 1: {dump} (flight recorder)" in job.err.text
+    error = tmp_path / "torchelastic_error_rank_1.json"
+    assert json.loads(error.read_text()) == {"message": "error of rank 1"}
+    assert str(error) in kept_at(job, "error file")
+
+
+def test_they_are_kept_in_the_log_folder(muster, home, tmp_path):
+    logs = tmp_path / "logs"
+    job = muster.run("--nproc-per-node=1", f"--log-dir={logs}", *program(ENDS["fails"]), env={"HOME": home}, report=True)
+
+    assert (logs / "attempt_0/comm_lib_trace_rank_0").read_text() == "dump of rank 0"
+    assert kept_at(job) == [str(logs / "attempt_0/comm_lib_trace_rank_0")]
+    assert kept_at(job, "error file") == [str(logs / "attempt_0/torchelastic_error_rank_0.json")]
+    assert not list(home.iterdir())
+
+
+@pytest.mark.parametrize("end", ["", 'if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0": sys.exit(3)'])
+def test_a_job_that_succeeds_leaves_nothing(muster, home, tmp_path, end):
+    job = muster.run("--nproc-per-node=1", "--max-restarts=1", *program(end), env={"HOME": home}, report=True)
+
+    assert job.code == 0, job.words()
+    assert job.report["evidence"] == []
+    assert not list(home.iterdir())
+    assert not list(tmp_path.glob("torchelastic*"))
+
+
+def test_each_failed_attempt_keeps_its_own(muster, home):
+    before = 'print(open(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + "0", "a").write(os.environ["TORCHELASTIC_RESTART_COUNT"]))'
+    job = muster.run(
+        "--nproc-per-node=1", "--max-restarts=1", *program(ENDS["fails"], before), env={"HOME": home}, report=True
+    )
+
+    folder = home / ".cache/torch"
+    assert (folder / "comm_lib_trace_rank_0").read_text() == "dump of rank 00"
+    assert (folder / "comm_lib_trace_2_rank_0").read_text() == "dump of rank 01"
+    assert [one["attempt"] for one in job.report["evidence"] if one["kind"] == "flight recorder"] == [0, 1]
+
+
+def test_what_is_there_is_left_alone(muster, home, tmp_path):
+    folder = home / ".cache/torch"
+    folder.mkdir(parents=True)
+    (folder / "comm_lib_trace_rank_0").write_text("of another job")
+    target = tmp_path / "target"
+    (folder / "comm_lib_trace_2_rank_0").symlink_to(target)
+    job = muster.run("--nproc-per-node=1", *program(ENDS["fails"]), env={"HOME": home}, report=True)
+
+    assert (folder / "comm_lib_trace_rank_0").read_text() == "of another job"
+    assert not target.exists()
+    assert kept_at(job) == [str(folder / "comm_lib_trace_3_rank_0")]
+
+
+@pytest.mark.parametrize("kind", ["os.mkfifo(path)", "os.symlink('/etc/passwd', path)", "os.mkdir(path)"])
+def test_what_is_no_file_is_not_copied(muster, home, kind):
+    before = f'path = os.environ["TORCH_FR_DUMP_TEMP_FILE"] + "0"; os.unlink(path); {kind}'
+    job = muster.run("--nproc-per-node=1", *program(ENDS["fails"], before), env={"HOME": home}, report=True)
+
+    assert job.code == 3, job.words()
+    assert kept_at(job) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_copy_belongs_to_the_user_of_the_rank(muster, home, tmp_path):
+    home.chmod(0o777)
+    tmp_path.chmod(0o1777)
+    for folder in [*tmp_path.parents][:3]:
+        folder.chmod(folder.stat().st_mode | 0o011)
+    before = f'os.chown(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + "0", {NOBODY}, {NOBODY})'
+    job = muster.run("--nproc-per-node=1", *program(ENDS["fails"], before), env={"HOME": home}, report=True)
+
+    dump = home / ".cache/torch/comm_lib_trace_rank_0"
+    assert kept_at(job) == [str(dump)], job.words()
+    assert (dump.stat().st_uid, dump.stat().st_gid) == (NOBODY, NOBODY)
+    assert dump.parent.stat().st_uid == NOBODY, "made with the same rights"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_rank_of_another_user_does_not_reach_where_it_may_not_write(muster, home, tmp_path):
+    tmp_path.chmod(0o700)
+    before = f'os.chown(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + "0", {NOBODY}, {NOBODY})'
+    job = muster.run("--nproc-per-node=1", *program(ENDS["fails"], before), env={"HOME": home}, report=True)
+
+    assert kept_at(job) == [None]
+    assert not list(home.iterdir())
+    assert "not kept of rank 0: flight recorder" in job.err.text
+
+
+def test_a_stopped_job_keeps_them_too(muster, home):
+    job = muster.start("--nproc-per-node=1", *program(ENDS["hangs"]), env={"HOME": home}, report=True)
+    job.out.wait_for("written")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert (home / ".cache/torch/comm_lib_trace_rank_0").exists()
