@@ -80,13 +80,15 @@ std::optional<std::string> read_regular_file(const std::string& path) {
   return file ? std::optional(text.str()) : std::nullopt;
 }
 
-std::string read_untrusted_file(const std::string& path, std::size_t limit) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+UniqueFd open_untrusted_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return {};
-  }
-  return read_up_to(file.get(), limit).bytes;
+  return file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) ? std::move(file) : UniqueFd();
+}
+
+std::string read_untrusted_file(const std::string& path, std::size_t limit) {
+  const UniqueFd file = open_untrusted_file(path);
+  return file ? read_up_to(file.get(), limit).bytes : std::string();
 }
 
 namespace {

@@ -85,8 +85,12 @@ struct ReadResult {
 /// Text of a regular file; empty if it cannot be read, or is another kind of file. A pipe could block.
 [[nodiscard]] std::optional<std::string> read_regular_file(const std::string& path);
 
-/// The content of a regular file, at most `limit` bytes; empty when it cannot be read. The file may be a worker's: a
-/// pipe, a link or huge. Blocks as long as the file system hangs.
+/// Opens a regular file to be read whose path somebody else has named, such as a worker: it may be a pipe, a device or a
+/// link. Empty: it is none, or cannot be opened. Blocks as long as the file system hangs.
+[[nodiscard]] UniqueFd open_untrusted_file(const std::string& path);
+
+/// The content of a regular file that is opened by `open_untrusted_file`, at most `limit` bytes; empty when it cannot be
+/// read.
 [[nodiscard]] std::string read_untrusted_file(const std::string& path, std::size_t limit);
 
 /// Result of `write_all`.

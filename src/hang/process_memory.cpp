@@ -4,7 +4,6 @@
 #include "base/file_io.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -39,7 +38,7 @@ class ProcessMemory final : public Memory {
 
 class FileMemory final : public Memory {
  public:
-  explicit FileMemory(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {}
+  explicit FileMemory(const std::string& path) : file_(open_untrusted_file(path)) {}
 
   [[nodiscard]] bool read(std::uint64_t address, void* to, std::size_t size) const override {
     return file_ && address <= INT64_MAX &&
