@@ -9,6 +9,7 @@
 #include "hang/py_spy.hpp"
 #include "process/descendants.hpp"
 #include "process/helper_program.hpp"
+#include "process/rights.hpp"
 #include "process/spawn.hpp"
 
 #include <poll.h>
@@ -45,6 +46,22 @@ std::uint64_t number_at(const std::map<std::string, std::string>& fields, const 
   return found == fields.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
+/// Reads by a function of the hang's, which opens files that the process has named, with no more rights than it has.
+template <typename Read>
+auto read_as(pid_t process, Read read) -> decltype(read(process)) {
+  const Rights own = TRY(rights_of(::getpid()));
+  const Rights others = TRY(rights_of(process));
+  const FileRights rights(own, others);
+  if (!rights.are_taken()) {
+    return Error{ErrorKind::System, "its rights are others than muster's"};
+  }
+  return read(process);
+}
+
+Result<hang::Stack> read_stack(pid_t process) {
+  return read_as(process, hang::read_stack);
+}
+
 /// The program that is a rank.
 struct Program {
   Process process;
@@ -72,7 +89,7 @@ std::vector<Process> children_of(const std::vector<Process>& parents, const std:
 std::optional<Program> find_busiest(const std::vector<Process>& processes) {
   std::optional<Program> busiest;
   for (const Process& process : processes) {
-    Program program{process, hang::read_stack(process.pid)};
+    Program program{process, read_stack(process.pid)};
     if (is_python(program) && (!busiest || process.cpu_ticks >= busiest->process.cpu_ticks)) {
       busiest = std::move(program);
     }
@@ -96,7 +113,7 @@ Program find_program(const Process& worker, const std::vector<Process>& below, h
   if (stacks == hang::Stacks::LeaveOut) {
     return {worker, Error{ErrorKind::System, "the memory of a rank on this node cannot be read for now"}};
   }
-  Program found{worker, hang::read_stack(worker.pid)};
+  Program found{worker, read_stack(worker.pid)};
   while (!is_python(found) || waits_for_program(found)) {
     auto next = find_below(found.process, below);
     if (!next) {
@@ -155,10 +172,28 @@ std::string search_path_of(pid_t process) {
   return join(folders, ":");
 }
 
-/// Does not stop the process.
+/// Fails where the paths of the process mean other files than ours.
+Result<std::string> find_py_spy(pid_t process) {
+  if (file_tree_of(process) != file_tree_of(::getpid())) {
+    return Error{ErrorKind::NotFound, "py-spy is not asked: it is in a container of its own"};
+  }
+  return find_executable("py-spy", search_path_of(process));
+}
+
+/// Does not stop the process. The process names the program, so that it gets no more rights than the process has: of
+/// one whose rights change meanwhile it is not known which rights that are.
 Result<HelperProgram> start_py_spy(pid_t process) {
-  const std::string program = TRY(find_executable("py-spy", search_path_of(process)));
-  return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)});
+  const Rights own = TRY(rights_of(::getpid()));
+  const Rights before = TRY(rights_of(process));
+  const auto rights = rights_for_program(own, before);
+  if (!rights) {
+    return Error{ErrorKind::System, "py-spy is not asked: " + rights.error().message};
+  }
+  const std::string program = TRY(read_as(process, find_py_spy));
+  if (TRY(rights_of(process)) != before) {
+    return Error{ErrorKind::System, "py-spy is not asked: its rights change"};
+  }
+  return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)}, *rights);
 }
 
 /// Ranks of a node that are looked at again: where more wait for nobody, the judgement does not hang on one.
@@ -242,7 +277,7 @@ void watch_calls(std::vector<hang::RankEvidence>& ranks, OlderPythons& older, Cl
   std::vector<std::pair<hang::RankEvidence*, hang::PythonProcess>> watched;
   for (std::size_t i = 0; i < ranks.size() && watched.size() < kMostWatched; ++i) {
     const bool is_ours = may_compute(ranks[i]) && !older.contains(i);
-    if (auto python = is_ours ? hang::PythonProcess::find(ranks[i].pid) : Error{ErrorKind::NotFound, ""}) {
+    if (auto python = is_ours ? read_as(ranks[i].pid, hang::PythonProcess::find) : Error{ErrorKind::NotFound, ""}) {
       watched.emplace_back(&ranks[i], *python);
     }
   }
@@ -292,7 +327,8 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   }
   older.take_answers(gathered.ranks, deadline - kTimeForNccl);
   watch_calls(gathered.ranks, older, deadline - kTimeForNccl);
-  const std::string counts = contains_rank_zero(status) ? ask_nccl(sources.nccl, deadline) : "";
+  const std::string counts =
+      contains_rank_zero(status) ? ask_nccl(sources.nccl, deadline) : "";
   gathered.progress = read_dumps(asked, sources.recorder_folder, deadline);
   if (gathered.progress.empty()) {
     gathered.progress = hang::to_progress(hang::parse_ras(counts), sources.nccl.world_size);

@@ -14,21 +14,29 @@
 namespace muster {
 namespace {
 
-[[noreturn]] void run_program(const std::vector<std::string>& command, int output, pid_t parent) {
+const std::vector<std::string> kPlainVariables{"PATH=/usr/local/bin:/usr/bin:/bin"};
+
+/// A program with the rights of another gets neither our variables nor our folder, which may be secret.
+[[noreturn]] void run_program(const std::vector<std::string>& command, const std::optional<Rights>& rights, int output,
+                              pid_t parent) {
   const std::vector<char*> arguments = pointers(command);
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
-    (void)::execv(arguments.front(), arguments.data());
+  const std::vector<char*> variables = pointers(kPlainVariables);
+  const bool has_rights = !rights || (::chdir("/") == 0 && take_rights(*rights));
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the rights, with which the kernel takes it away
+  if (has_rights && ::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
+    (void)(rights ? ::execve(arguments.front(), arguments.data(), variables.data())
+                  : ::execv(arguments.front(), arguments.data()));
   }
   ::_exit(127);
 }
 
 }  // namespace
 
-Result<HelperProgram> HelperProgram::start(const std::vector<std::string>& command) {
+Result<HelperProgram> HelperProgram::start(const std::vector<std::string>& command,
+                                           const std::optional<Rights>& rights) {
   auto pipe = TRY(make_pipe());
-  const pid_t pid = TRY(
-      fork_helper({pipe.write.get()}, [&, parent = ::getpid()] { run_program(command, pipe.write.get(), parent); }));
+  const pid_t pid = TRY(fork_helper(
+      {pipe.write.get()}, [&, parent = ::getpid()] { run_program(command, rights, pipe.write.get(), parent); }));
   return HelperProgram(pid, std::move(pipe.read));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
+#include "process/rights.hpp"
 
 #include <sys/types.h>
 
@@ -20,8 +21,10 @@ class HelperProgram {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `command`: the program's path and its arguments. A program that cannot be run says nothing.
-  [[nodiscard]] static Result<HelperProgram> start(const std::vector<std::string>& command);
+  /// `command`: the program's path and its arguments. `rights`: those that it gets; empty: ours. A program that cannot
+  /// be run says nothing.
+  [[nodiscard]] static Result<HelperProgram> start(const std::vector<std::string>& command,
+                                                   const std::optional<Rights>& rights);
 
   /// Waits for all output and errors, and ends the program. Empty: it has said more than 4 MiB, or has not ended by
   /// `end`.

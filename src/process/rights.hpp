@@ -1,0 +1,71 @@
+#pragma once
+
+// The rights of processes. A worker may have dropped to another user than muster's: no program that it has named runs
+// with more rights than it has, and no file is opened for it that it could not open itself.
+
+#include "base/result.hpp"
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// The rights of a process as /proc/PID/status shows them.
+struct Rights {
+  /// Order of the users and of the groups.
+  enum Kind : std::uint8_t {
+    kReal,
+    kEffective,
+    kSaved,
+    kForFiles
+  };
+  std::array<uid_t, 4> users{};
+  std::array<gid_t, 4> groups{};
+  std::vector<gid_t> more_groups{};  ///< sorted
+  std::uint64_t capabilities = 0;    ///< the permitted ones, a bit each: it can make them effective
+  bool gains_none = false;           ///< no_new_privs: programs that it starts gain nothing
+  std::string filters{};             ///< number of filters of its system calls, and their kind
+  bool operator==(const Rights&) const = default;
+};
+
+/// Reads the fields of /proc/PID/status. Fails with `BadData` if one is missing or is no number.
+[[nodiscard]] Result<Rights> parse_rights(const std::map<std::string, std::string>& status);
+
+/// Fails if /proc does not show the process.
+[[nodiscard]] Result<Rights> rights_of(pid_t process);
+
+/// The rights with which we may run a program that another process has named; empty: as ours are, because it has each
+/// of them. Fails if we cannot take the rights of the other.
+[[nodiscard]] Result<std::optional<Rights>> rights_for_program(const Rights& own, const Rights& others);
+
+/// Takes these rights for good. To be called in a child before it executes a program; false: it must not do so.
+[[nodiscard]] bool take_rights(const Rights& rights);
+
+/// Opens files as another process would, by its user and groups, until it is destroyed. Other rights stay, such as
+/// that to look into processes. For a helper process.
+class FileRights {
+ public:
+  FileRights(const Rights& own, const Rights& others);
+  FileRights(const FileRights&) = delete;
+  FileRights& operator=(const FileRights&) = delete;
+  ~FileRights();
+
+  /// False: no file must be opened for the other.
+  [[nodiscard]] bool are_taken() const { return are_taken_; }
+
+ private:
+  const Rights& own_;
+  bool differ_;
+  bool are_taken_;
+};
+
+/// The user namespace, the mounts and the root of a process, by which a path means a file; empty: not readable.
+[[nodiscard]] std::string file_tree_of(pid_t process);
+
+}  // namespace muster

@@ -1,0 +1,164 @@
+"""What a rank has named is run and opened with no more rights than the rank has (docs/hangs.md, SECURITY.md)."""
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from support.deadlines import wait_until
+
+RECORDED = Path(__file__).parents[1] / "unit/hang/data/py-spy-0.4.3.json"
+OLDER_PYTHON = "/usr/bin/python3"
+
+# Notes its rights, and answers as the real one has answered.
+PY_SPY = """#!/bin/sh
+grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapBnd|NoNewPrivs):' /proc/self/status > '{folder}/'ran.$$
+echo "secret ${{SECRET-none}} in $PWD" >> '{folder}/'ran.$$
+mv '{folder}/'ran.$$ '{folder}/'rights.$$
+sed "s/7535/$5/" '{folder}/recorded.json'
+"""
+
+WAITS = "import signal; print('ready', flush=True); signal.pause()"
+DROPS = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534); " + WAITS
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.fixture
+def folder():
+    """A folder of everybody with an older Python, as in a virtual environment, and a py-spy beside it."""
+    with tempfile.TemporaryDirectory() as name:
+        made = Path(name)
+        made.chmod(0o777)
+        (made / "python3").symlink_to(OLDER_PYTHON)
+        shutil.copy(RECORDED, made / "recorded.json")
+        py_spy = made / "py-spy"
+        py_spy.write_text(PY_SPY.format(folder=made))
+        py_spy.chmod(0o755)
+        yield made
+
+
+@pytest.fixture
+def document_of(muster):
+    def ask(job):
+        answer = muster.run("stacks", f"--job={job.guard()}", "--json")
+        assert answer.code == 0, answer.words()
+        return json.loads(answer.out.text)
+
+    return ask
+
+
+def rights_in(folder):
+    """The fields of /proc/PID/status of each py-spy that has run."""
+    found = [path.read_text().splitlines() for path in sorted(folder.glob("rights.*"))]
+    return [dict(line.split(":", 1) if ":" in line else ("secret", line) for line in lines) for lines in found]
+
+
+def end(job):
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+@pytest.mark.needs("namespaces")
+@pytest.mark.parametrize("by_path", [False, True], ids=["beside its Python", "in its PATH"])
+def test_a_worker_of_another_user_names_a_program_that_runs_as_that_user(muster, document_of, folder, by_path):
+    python = OLDER_PYTHON if by_path else folder / "python3"
+    path = {"PATH": f"{folder}:{os.environ['PATH']}"} if by_path else {}
+    job = muster.start(
+        "--nproc-per-node=1", "--hang-report=0", "--no-python", "--", *NOBODY, python, "-c", WAITS,
+        env={"SECRET": "of root", **path},
+    )
+    job.out.wait_for("ready")
+
+    (group,) = document_of(job)["stacks"]
+
+    assert group["stack"], "it has answered about the user's own process"
+    (ran,) = rights_in(folder)
+    assert ran["Uid"].split() == ran["Gid"].split() == ["65534"] * 4
+    assert ran["Groups"].split() == []
+    assert {int(ran[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")} == {0}
+    assert ran["NoNewPrivs"].split() == ["1"]
+    assert ran["secret"] == "secret none in /"
+    end(job)
+
+
+@pytest.mark.needs("namespaces")
+@pytest.mark.parametrize("dropping", ["from within", "several users", "fewer capabilities"])
+def test_whoever_has_fewer_rights_gets_none_of_root(muster, document_of, folder, dropping):
+    python = [folder / "python3", "-c", WAITS]
+    command = {
+        "from within": [folder / "python3", "-c", DROPS],
+        "several users": [folder / "python3", "-c", "import os; os.setresuid(65534, 0, 0); " + WAITS],
+        "fewer capabilities": ["setpriv", "--bounding-set=-sys_admin", *python],
+    }[dropping]
+    job = muster.start("--nproc-per-node=1", "--hang-report=0", "--no-python", "--", *command)
+    job.out.wait_for("ready")
+
+    (group,) = document_of(job)["stacks"]
+
+    ran = rights_in(folder)
+    if dropping == "several users":
+        assert not ran
+        assert "py-spy is not asked: it has the rights of several users" in group["no_stack"]
+    elif dropping == "from within":
+        assert [one["Uid"].split() for one in ran] == [["65534"] * 4]
+    else:
+        (one,) = ran
+        assert one["Uid"].split() == ["0"] * 4
+        assert all(int(one[name], 16) & 1 << 21 == 0 for name in ("CapPrm", "CapEff", "CapBnd")), "CAP_SYS_ADMIN"
+        assert group["stack"], "with the rights of the process it can read it"
+    end(job)
+
+
+def test_where_rights_are_equal_the_program_runs_as_it_always_did(muster, document_of, folder):
+    job = muster.start(
+        "--nproc-per-node=1", "--hang-report=0", "--no-python", "--", folder / "python3", "-c", WAITS, env={"SECRET": "mine"}
+    )
+    job.out.wait_for("ready")
+
+    (group,) = document_of(job)["stacks"]
+
+    assert group["stack"]
+    (ran,) = rights_in(folder)
+    own = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    for name in ("Uid", "Gid", "Groups", "CapPrm", "NoNewPrivs"):
+        assert ran[name].split() == own[name].split(), name
+    assert ran["secret"].startswith("secret mine in ")
+    end(job)
+
+
+@pytest.mark.needs("namespaces")
+def test_a_rank_with_mounts_of_its_own_names_no_program(muster, document_of, folder):
+    job = muster.start(
+        "--nproc-per-node=1", "--hang-report=0", "--no-python", "--", "unshare", "--mount", folder / "python3", "-c", WAITS
+    )
+    job.out.wait_for("ready")
+
+    (group,) = document_of(job)["stacks"]
+
+    assert "py-spy is not asked: it is in a container of its own" in group["no_stack"]
+    assert not rights_in(folder)
+    end(job)
+
+
+def test_a_pipe_in_place_of_an_interpreter_keeps_nobody_waiting(muster, document_of, folder):
+    pretends = folder / "python3x"
+    shutil.copy("/bin/sleep", pretends)
+    script = f'test "$RANK" = 0 && exec {pretends} 600; exec {folder}/python3 -c "{WAITS}"'
+    job = muster.start("--nproc-per-node=2", "--hang-report=0", "--", "sh", "-c", script)
+    job.out.wait_for("ready")
+
+    def pretender():
+        return [path for path in Path("/proc").glob("[0-9]*/exe") if os.path.realpath(path) == str(pretends)]
+
+    wait_until(pretender, "the program that pretends to be an interpreter")
+    pretends.unlink()
+    os.mkfifo(f"{pretends} (deleted)")
+
+    groups = document_of(job)["stacks"]
+
+    assert sorted(rank for group in groups if group.get("stack") for rank in group["ranks"]) == [0, 1], groups
+    end(job)
