@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
+#include <fstream>
+#include <sstream>
 #include <string_view>
 
 namespace muster {
@@ -58,14 +61,46 @@ std::string read_all(const UniqueFd& socket, Clock::time_point deadline) {
   return {};
 }
 
+/// True if only these users listen, of whom a connection has got one.
+bool is_listener_one_of(const std::set<uid_t>& users, std::uint16_t port) {
+  std::ifstream table("/proc/net/tcp");
+  const std::set<uid_t> found = listeners_at(table, port);
+  return !found.empty() && std::ranges::includes(users, found);
+}
+
 }  // namespace
 
-std::string ask_nccl(const NcclQuestion& question, Clock::time_point deadline) {
+std::set<uid_t> listeners_at(std::istream& table, std::uint16_t port) {
+  constexpr int kHexadecimal = 16;
+  const std::set<std::string> addresses{"0100007F", "7F000001", "00000000"};  // in the order of the machine's bytes
+  std::set<uid_t> found;
+  std::string line;
+  for (std::getline(table, line); std::getline(table, line);) {  // the first has names
+    std::istringstream words(line);
+    std::string skipped;
+    std::string local;
+    std::string state;
+    uid_t user = 0;
+    words >> skipped >> local >> skipped >> state >> skipped >> skipped >> skipped >> user;
+    if (!words || state != "0A") {
+      break;  // those that listen come first
+    }
+    const std::size_t colon = std::min(local.find(':'), local.size() - 1);
+    unsigned number = 0;
+    (void)std::from_chars(local.data() + colon + 1, local.data() + local.size(), number, kHexadecimal);
+    if (number == port && addresses.contains(local.substr(0, colon))) {
+      found.insert(user);
+    }
+  }
+  return found;
+}
+
+std::string ask_nccl(const NcclQuestion& question, const std::set<uid_t>& users, Clock::time_point deadline) {
   constexpr std::chrono::milliseconds kMostTimeToBegin{300};
   const std::string asked = request(question.world_size);
   while (question.port != 0 && Clock::now() < deadline) {
     const UniqueFd socket = connect_to(question.port);
-    if (!wait_for(socket, POLLOUT, deadline) ||
+    if (!wait_for(socket, POLLOUT, deadline) || !is_listener_one_of(users, question.port) ||
         ::send(socket.get(), asked.data(), asked.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(asked.size())) {
       return {};
     }

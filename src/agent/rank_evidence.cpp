@@ -23,6 +23,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -292,6 +293,17 @@ void watch_calls(std::vector<hang::RankEvidence>& ranks, OlderPythons& older, Cl
   older.watch_calls(ranks, deadline);
 }
 
+/// Only these may say what NCCL knows.
+std::set<uid_t> users_of(const std::vector<hang::RankEvidence>& ranks) {
+  std::set<uid_t> users;
+  for (const hang::RankEvidence& rank : ranks) {
+    if (const auto rights = rights_of(rank.pid)) {
+      users.insert(rights->users[Rights::kEffective]);
+    }
+  }
+  return users;
+}
+
 bool contains_rank_zero(const control::NodeStatus& status) {
   return std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank) != status.workers.end();
 }
@@ -328,7 +340,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   older.take_answers(gathered.ranks, deadline - kTimeForNccl);
   watch_calls(gathered.ranks, older, deadline - kTimeForNccl);
   const std::string counts =
-      contains_rank_zero(status) ? ask_nccl(sources.nccl, deadline) : "";
+      contains_rank_zero(status) ? ask_nccl(sources.nccl, users_of(gathered.ranks), deadline) : "";
   gathered.progress = read_dumps(asked, sources.recorder_folder, deadline);
   if (gathered.progress.empty()) {
     gathered.progress = hang::to_progress(hang::parse_ras(counts), sources.nccl.world_size);
