@@ -90,7 +90,10 @@ Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void
 
 Result<pid_t> HelperProcesses::start(const std::vector<int>& kept, const std::function<void()>& work) {
   reap();
-  auto pid = TRY(fork_helper(kept, work));
+  auto pid = TRY(fork_helper(kept, [&work] {
+    (void)::setpgid(0, 0);  // a group of its own, by which its programs and what those start are ended with it
+    work();
+  }));
   pids_.insert(pid);
   if (!page_.add_helper(pid)) {
     end(pid);
@@ -101,7 +104,8 @@ Result<pid_t> HelperProcesses::start(const std::vector<int>& kept, const std::fu
 
 void HelperProcesses::end(pid_t pid) {
   if (pids_.contains(pid)) {
-    (void)::kill(pid, SIGKILL);  // not reaped yet, so the pid is its own
+    (void)::kill(-pid, SIGKILL);  // not reaped yet, so the pid is its own
+    (void)::kill(pid, SIGKILL);   // it may have made no group yet
     reap();
   }
 }
@@ -114,6 +118,7 @@ void HelperProcesses::reap() {
     const int found = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
     const bool has_ended = found != 0 || info.si_pid == pid;
     if (has_ended) {
+      (void)::kill(-pid, SIGKILL);  // programs that have outlived it
       page_.remove_helper(pid);
       (void)::waitpid(pid, nullptr, WNOHANG | __WALL);
     }

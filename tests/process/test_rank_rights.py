@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.deadlines import wait_until
+from support.processes import is_alive
 
 RECORDED = Path(__file__).parents[1] / "unit/hang/data/py-spy-0.4.3.json"
 OLDER_PYTHON = "/usr/bin/python3"
@@ -127,6 +128,22 @@ def test_where_rights_are_equal_the_program_runs_as_it_always_did(muster, docume
     for name in ("Uid", "Gid", "Groups", "CapPrm", "NoNewPrivs"):
         assert ran[name].split() == own[name].split(), name
     assert ran["secret"].startswith("secret mine in ")
+    end(job)
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["after its answer", "without an answer"])
+def test_what_the_program_leaves_behind_ends_before_the_job(muster, document_of, folder, answers):
+    left, waiting = folder / "left", "" if answers else "exec sleep 600"
+    lines = PY_SPY.format(folder=folder).splitlines()
+    lines.insert(1, f"sleep 600 >/dev/null 2>&1 & echo $! > {left}\n{waiting}")
+    (folder / "py-spy").write_text("\n".join(lines) + "\n")
+    job = muster.start("--nproc-per-node=1", "--hang-report=0", "--no-python", "--", folder / "python3", "-c", WAITS)
+    job.out.wait_for("ready")
+
+    (group,) = document_of(job)["stacks"]
+
+    assert bool(group.get("stack")) == answers
+    wait_until(lambda: not is_alive(int(left.read_text())), "the end of what py-spy has started")
     end(job)
 
 
