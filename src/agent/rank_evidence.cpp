@@ -173,11 +173,7 @@ std::string search_path_of(pid_t process) {
   return join(folders, ":");
 }
 
-/// Fails where the paths of the process mean other files than ours.
 Result<std::string> find_py_spy(pid_t process) {
-  if (file_tree_of(process) != file_tree_of(::getpid())) {
-    return Error{ErrorKind::NotFound, "py-spy is not asked: it is in a container of its own"};
-  }
   return find_executable("py-spy", search_path_of(process));
 }
 
@@ -189,6 +185,10 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   const auto rights = rights_for_program(own, before);
   if (!rights) {
     return Error{ErrorKind::System, "py-spy is not asked: " + rights.error().message};
+  }
+  const bool means_our_files = file_tree_of(process) == file_tree_of(::getpid());
+  if (!is_in_our_user_namespace(process) || (*rights && !means_our_files)) {
+    return Error{ErrorKind::NotFound, "py-spy is not asked: it is in a container of its own"};
   }
   const std::string program = TRY(read_as(process, find_py_spy));
   if (TRY(rights_of(process)) != before) {

@@ -166,15 +166,27 @@ FileRights::~FileRights() {
   }
 }
 
+namespace {
+
+/// "user:[4026531837]"; empty: not readable, or a kernel without namespaces of this kind.
+std::string namespace_of(const std::string& process, const char* kind) {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/" + process + "/ns/" + kind, failed).string();
+}
+
+}  // namespace
+
+bool is_in_our_user_namespace(pid_t process) {
+  return namespace_of(std::to_string(process), "user") == namespace_of("self", "user");
+}
+
 std::string file_tree_of(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process);
   struct stat root {};
   if (::stat((folder + "/root/").c_str(), &root) != 0) {
     return {};
   }
-  std::error_code failed;  // a kernel without such namespaces has one file tree
-  return std::filesystem::read_symlink(folder + "/ns/user", failed).string() + " " +
-         std::filesystem::read_symlink(folder + "/ns/mnt", failed).string() + " " + std::to_string(root.st_dev) + ":" +
+  return namespace_of(std::to_string(process), "mnt") + " " + std::to_string(root.st_dev) + ":" +
          std::to_string(root.st_ino);
 }
 

@@ -65,7 +65,10 @@ class FileRights {
   bool are_taken_;
 };
 
-/// The user namespace, the mounts and the root of a process, by which a path means a file; empty: not readable.
+/// True if its capabilities mean what ours do (user_namespaces(7)).
+[[nodiscard]] bool is_in_our_user_namespace(pid_t process);
+
+/// The mounts and the root of a process, by which a path means a file; empty: not readable.
 [[nodiscard]] std::string file_tree_of(pid_t process);
 
 }  // namespace muster

@@ -127,9 +127,11 @@ def test_whoever_has_fewer_rights_gets_none_of_root(muster, document_of, folder,
     end(job)
 
 
-def test_where_rights_are_equal_the_program_runs_as_it_always_did(muster, ask_until_read, folder):
+@pytest.mark.parametrize("within", [[], ["unshare", "--mount"]], ids=["beside muster", "with mounts of its own"])
+def test_where_rights_are_equal_the_program_runs_as_it_always_did(muster, ask_until_read, folder, within):
     job = muster.start(
-        "--nproc-per-node=1", "--hang-report=0", "--no-python", "--", folder / "python3", "-c", WAITS, env={"SECRET": "mine"}
+        "--nproc-per-node=1", "--hang-report=0", "--no-python", "--", *within, folder / "python3", "-c", WAITS,
+        env={"SECRET": "mine"},
     )
     job.out.wait_for("ready")
 
@@ -158,9 +160,14 @@ def test_what_the_program_leaves_behind_ends_before_the_job(muster, document_of,
 
 
 @pytest.mark.needs("namespaces")
-def test_a_rank_with_mounts_of_its_own_names_no_program(muster, document_of, folder):
+@pytest.mark.parametrize(
+    "within",
+    [["unshare", "--user", "--map-root-user"], ["unshare", "--mount", *NOBODY]],
+    ids=["another user namespace", "another user with mounts of its own"],
+)
+def test_a_rank_in_a_container_of_its_own_names_no_program(muster, document_of, folder, within):
     job = muster.start(
-        "--nproc-per-node=1", "--hang-report=0", "--no-python", "--", "unshare", "--mount", folder / "python3", "-c", WAITS
+        "--nproc-per-node=1", "--hang-report=0", "--no-python", "--", *within, folder / "python3", "-c", WAITS
     )
     job.out.wait_for("ready")
 
