@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = EvidenceSource::Kind;
 
-constexpr std::chrono::milliseconds kAsideTimeout{1'000};
+constexpr std::chrono::milliseconds kMoveTimeout{1'000};
 constexpr std::chrono::seconds kCopyTimeout{15};
 
 const char* name_of(Kind kind) {
@@ -37,21 +37,21 @@ const char* name_of(Kind kind) {
                                    : "flight recorder";
 }
 
-/// Where a file of the run folder waits for the end of the job.
-std::string aside(const EvidenceSource& source, const std::string& run_folder) {
+/// The path at which a file of the run folder waits for the end of the job.
+std::string moved_path(const EvidenceSource& source, const std::string& run_folder) {
   return run_folder + "/past_" + std::to_string(source.attempt) + "_" + fs::path(source.path).filename().string();
 }
 
 /// An error file is still needed where it is, for the report.
-void set_aside(const EvidenceSource& source, const std::string& run_folder) {
-  const std::string to = aside(source, run_folder);
+void move_away(const EvidenceSource& source, const std::string& run_folder) {
+  const std::string to = moved_path(source, run_folder);
   (void)(source.kind == Kind::ErrorFile ? ::link(source.path.c_str(), to.c_str())
                                         : ::rename(source.path.c_str(), to.c_str()));
 }
 
 // --- Copying --------------------------------------------------------------------------------------
 
-/// Who a file belongs to.
+/// The owner of a file.
 struct Owner {
   uid_t user = 0;
   gid_t group = 0;
@@ -73,7 +73,7 @@ struct OpenSource {
   std::size_t room = 0;  ///< bytes that may still be copied of this rank
 };
 
-/// Where a copy may be made, and for whom: other users' files in a folder of ours.
+/// A folder for copies, and their owner: another user, in a folder of ours.
 struct Target {
   std::string folder;
   bool is_made = false;             ///< the folder, if it is missing
@@ -327,14 +327,14 @@ void EvidenceKeeper::end_attempt(const LaunchPlan& plan, const std::vector<Worke
   lot.sources = sources_of(plan, run_.run_folder);
   const auto work = [sources = lot.sources, folder = run_.run_folder] {
     for (const EvidenceSource& source : sources) {
-      set_aside(source, folder);
+      move_away(source, folder);
     }
     return std::string();
   };
   for (EvidenceSource& source : lot.sources) {
-    source.path = aside(source, run_.run_folder);
+    source.path = moved_path(source, run_.run_folder);
   }
-  helper_task_.add({work, kAsideTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
+  helper_task_.add({work, kMoveTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
   if (log_folder.empty()) {
     waiting_.push_back(std::move(lot));
   } else {
@@ -384,7 +384,7 @@ void EvidenceKeeper::end_job(Then then) {
     copy(std::move(lot));
   }
   helper_task_.add(
-      {[] { return std::string(); }, kAsideTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
+      {[] { return std::string(); }, kMoveTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
 }
 
 }  // namespace muster

@@ -45,7 +45,7 @@ struct EndedWithCore {
   std::string folder;  ///< working directory
 };
 
-/// Where the files of ranks that end in the run folder are kept.
+/// The folders in which files of ranks are kept that would end in the run folder.
 struct EvidencePlaces {
   std::string log_folder;  ///< of the attempt; empty: the job writes no files, and the others are taken
   std::string dumps;       ///< where PyTorch writes dumps by itself; empty: unknown
@@ -63,7 +63,7 @@ struct EvidencePlaces {
 /// A pattern for glob(3) by that of core(5); what only the kernel knows is '*'. Pure.
 [[nodiscard]] std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core);
 
-/// Sets the files of each attempt aside before the next one writes its own, and copies them: of an attempt with log
+/// Moves the files of each attempt away before the next one writes its own, and copies them: of an attempt with log
 /// files in the background, of others when the job ends without success. Both in helper processes, because a file
 /// system may hang.
 class EvidenceKeeper {
@@ -78,7 +78,7 @@ class EvidenceKeeper {
                    Then then);
   /// Calls `then` when everything is kept, or after a few seconds.
   void end_job(Then then);
-  /// What has been kept so far.
+  /// Returns the files that have been kept so far.
   [[nodiscard]] const std::vector<KeptEvidence>& kept() const { return kept_; }
 
  private:
@@ -93,7 +93,7 @@ class EvidenceKeeper {
   const RunContext& run_;
   HelperTask helper_task_;
   int last_attempt_ = -1;
-  std::vector<Lot> waiting_;  ///< set aside, for the end of the job
+  std::vector<Lot> waiting_;  ///< moved away, for the end of the job
   std::vector<KeptEvidence> kept_;
 };
 

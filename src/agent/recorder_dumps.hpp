@@ -24,7 +24,7 @@ namespace muster {
 /// The ranks of this node whose recorder listens. For a helper process, as the functions below.
 [[nodiscard]] std::vector<int> find_recorders(const control::NodeStatus& status, const std::string& run_folder);
 
-/// Asks for a dump, and puts an earlier one aside. A recorder looks once a second, and writes lines to standard error.
+/// Asks for a dump, and moves an earlier one away. A recorder looks once a second, and writes lines to standard error.
 /// Returns the ranks that are asked.
 [[nodiscard]] std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_folder);
 

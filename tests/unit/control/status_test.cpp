@@ -108,7 +108,7 @@ TEST(Heartbeats, AreCheckedLikeUntrustedBytes) {
 TEST(StatusLine, IsLeftOutAloneWhereItsNumbersCannotBePassedOn) {
   const json::array nodes = join_nodes({R"({"node":0})", R"({"node":1,"workers":[{"step":1e999}]})", R"({"node":2})"});
   EXPECT_EQ(nodes, (json::array{{{"node", 0}}, {{"node", 2}}}));
-  EXPECT_TRUE(parse_answer(json::serialize(json::object{{"control", kVersion}, {"nodes", nodes}})));
+  EXPECT_TRUE(parse_answer(write_answer({{"nodes", nodes}})));
 }
 
 // --- Which job is meant -------------------------------------------------------------------------
