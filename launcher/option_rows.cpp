@@ -150,7 +150,10 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "An attempt made progress if this file has changed. Without it, one that fails within a minute on the same rank "
      "in the same way as the one before made none.",
      kInto<&RestartPolicy::progress_file, read_file_name>},
-    {"grace", "SECONDS", "Stopping", "Time between asking workers to end (SIGTERM) and killing them. Default: 30.",
+    {"grace", "SECONDS", "Stopping",
+     "Time between asking workers to end (SIGTERM) and killing them. Default: 30. A repeated request leaves it as it "
+     "is; "
+     "SIGINT (Ctrl-C) after a request kills at once.",
      kInto<&RunOptions::grace, read_seconds>},
     {"signals-to-handle", "NAMES", "Stopping",
      "Signals that ask the job to end, besides SIGTERM, SIGINT, SIGHUP and SIGQUIT, such as SIGUSR1,SIGUSR2.",

@@ -143,7 +143,7 @@ constexpr const char* kStopIntroduction =
     R"(Usage: muster stop [--job ID|PID] [--grace SECONDS]
 
 Ends a running job on all of its nodes, as a SIGTERM to any muster of it does: the workers get SIGTERM, and what is
-left after the grace is killed. The job ends with 143.
+left after the grace is killed. --grace 0 kills at once, also what has been asked before. The job ends with 143.
 
 Exit codes: 0 the job is ending; 64 bad command line, or several jobs run here; 75 none does.
 

@@ -339,6 +339,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   }
   older.take_answers(gathered.ranks, deadline - kTimeForNccl);
   watch_calls(gathered.ranks, older, deadline - kTimeForNccl);
+  HelperProgram::end_orphans();
   const std::string counts =
       contains_rank_zero(status) ? ask_nccl(sources.nccl, users_of(gathered.ranks), deadline) : "";
   gathered.progress = read_dumps(asked, sources.recorder_folder, deadline);

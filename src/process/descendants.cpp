@@ -189,11 +189,16 @@ std::vector<Process> read_processes() {
 }
 
 std::vector<pid_t> own_children() {
+  return listed_children(::getpid());
+}
+
+std::vector<pid_t> listed_children(pid_t process) {
   std::vector<pid_t> children;
   if (!is_proc_ours()) {
     return children;
   }
-  std::ifstream file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  const std::string number = std::to_string(process);
+  std::ifstream file("/proc/" + number + "/task/" + number + "/children");
   for (pid_t pid = 0; file >> pid;) {
     children.push_back(pid);
   }
@@ -238,6 +243,15 @@ void signal_exactly(const Process& process, int signal) {
       pidfd && (::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0 || errno == ESRCH);
   if (!is_sent && (pidfd || has_no_pidfd)) {
     (void)::kill(process.pid, signal);  // the pid may be reused between check and signal
+  }
+}
+
+void kill_descendants(pid_t process) {
+  if (listed_children(process).empty()) {
+    return;
+  }
+  for (const Process& below : descendants(read_processes(), process, {})) {
+    signal_exactly(below, SIGKILL);
   }
 }
 

@@ -63,6 +63,8 @@ struct Process {
 /// microseconds, however many processes run; may miss one while another is reaped. Empty without CONFIG_PROC_CHILDREN
 /// (proc_pid_children(5)).
 [[nodiscard]] std::vector<pid_t> own_children();
+/// Returns the children of another process's main thread, as the kernel lists them.
+[[nodiscard]] std::vector<pid_t> listed_children(pid_t process);
 
 /// The living descendants of `root`, parents before children, without the processes in `excluded` and their
 /// descendants.
@@ -71,6 +73,9 @@ struct Process {
 
 /// Signals the process that was seen, and no other one that has got its pid meanwhile.
 void signal_exactly(const Process& process, int signal);
+
+/// Sends SIGKILL to what the process has started. Reads all processes only if it has a child.
+void kill_descendants(pid_t process);
 
 /// A variable of the process's initial environment; empty: not set, or not readable.
 [[nodiscard]] std::optional<std::string> variable_of(pid_t pid, const std::string& name);

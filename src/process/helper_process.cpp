@@ -65,7 +65,10 @@ bool is_runnable(pid_t pid) {
   return process && (process->state == 'R' || process->state == 'Z');
 }
 
+bool is_helper = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a fact of the process
+
 [[noreturn]] void run_helper(const std::vector<int>& kept, const auto& work) noexcept {
+  is_helper = true;
   (void)::prctl(PR_SET_NAME, "muster-files");  // users see in a process list what hangs
   close_others(kept);
   work();
@@ -73,6 +76,10 @@ bool is_runnable(pid_t pid) {
 }
 
 }  // namespace
+
+bool is_helper_process() {
+  return is_helper;
+}
 
 Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work) {
   // Like fork(2), but without a signal at the exit. Every argument is 0, so their order, which differs between
@@ -104,6 +111,7 @@ Result<pid_t> HelperProcesses::start(const std::vector<int>& kept, const std::fu
 
 void HelperProcesses::end(pid_t pid) {
   if (pids_.contains(pid)) {
+    kill_descendants(pid);        // before they are orphans
     (void)::kill(-pid, SIGKILL);  // not reaped yet, so the pid is its own
     (void)::kill(pid, SIGKILL);   // it may have made no group yet
     reap();

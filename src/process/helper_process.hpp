@@ -29,6 +29,9 @@ namespace muster {
 /// it.
 [[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work);
 
+/// True within the work of `fork_helper`. Where no process can be made, the agent does such work itself.
+[[nodiscard]] bool is_helper_process();
+
 /// A runnable process gets this much time beyond its timeout.
 inline constexpr std::chrono::seconds kExtraTimeForRunnable{5};
 

@@ -1,6 +1,7 @@
 // The helper process may be killed at any time: the kernel kills the program with it.
 #include "process/helper_program.hpp"
 
+#include "process/descendants.hpp"
 #include "process/helper_process.hpp"
 #include "process/spawn.hpp"
 
@@ -35,6 +36,9 @@ const std::vector<std::string> kPlainVariables{"PATH=/usr/local/bin:/usr/bin:/bi
 Result<HelperProgram> HelperProgram::start(const std::vector<std::string>& command,
                                            const std::optional<Rights>& rights) {
   auto pipe = TRY(make_pipe());
+  if (is_helper_process()) {
+    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // for `end_orphans`
+  }
   const pid_t pid = TRY(fork_helper(
       {pipe.write.get()}, [&, parent = ::getpid()] { run_program(command, rights, pipe.write.get(), parent); }));
   return HelperProgram(pid, std::move(pipe.read));
@@ -49,6 +53,12 @@ std::optional<std::string> HelperProgram::finish(Clock::time_point end) {
   (void)::kill(pid_, SIGKILL);
   (void)::waitpid(pid_, nullptr, said ? __WALL : WNOHANG | __WALL);
   return said;
+}
+
+void HelperProgram::end_orphans() {
+  if (is_helper_process()) {  // the agent's descendants are the job
+    kill_descendants(::getpid());
+  }
 }
 
 }  // namespace muster

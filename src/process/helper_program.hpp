@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// A running program that reads nothing. To be used in a helper process alone.
+/// A running program that reads nothing. To be used in a helper process.
 class HelperProgram {
  public:
   using Clock = std::chrono::steady_clock;
@@ -29,6 +29,10 @@ class HelperProgram {
   /// Waits for all output and errors, and ends the program. Empty: it has said more than 4 MiB, or has not ended by
   /// `end`.
   [[nodiscard]] std::optional<std::string> finish(Clock::time_point end);
+
+  /// Ends what programs of this helper process have started and left behind, also in sessions of their own. To be called
+  /// when none of them runs any more.
+  static void end_orphans();
 
  private:
   HelperProgram(pid_t pid, UniqueFd said) : pid_(pid), said_(std::move(said)) {}

@@ -145,11 +145,12 @@ def test_where_rights_are_equal_the_program_runs_as_it_always_did(muster, ask_un
     end(job)
 
 
+@pytest.mark.parametrize("session", ["", "setsid "], ids=["in its group", "in a session of its own"])
 @pytest.mark.parametrize("answers", [True, False], ids=["after its answer", "without an answer"])
-def test_what_the_program_leaves_behind_ends_before_the_job(muster, document_of, folder, answers):
+def test_what_the_program_leaves_behind_ends_before_the_job(muster, document_of, folder, answers, session):
     left, waiting = folder / "left", "" if answers else "exec sleep 600"
     lines = PY_SPY.format(folder=folder).splitlines()
-    lines.insert(1, f"sleep 600 >/dev/null 2>&1 & echo $! > {left}\n{waiting}")
+    lines.insert(1, f"{session}sleep 600 >/dev/null 2>&1 & echo $! > {left}\n{waiting}")
     (folder / "py-spy").write_text("\n".join(lines) + "\n")
     job = muster.start("--nproc-per-node=1", "--hang-report=0", "--no-python", "--", folder / "python3", "-c", WAITS)
     job.out.wait_for("ready")
