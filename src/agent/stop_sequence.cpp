@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace muster {
@@ -56,12 +57,30 @@ void StopSequence::send_stop_signal(int signal) {
   request_.signal = signal;
   request_.grace = grace_.length();
   const auto guards = sent_by_guard();
-  (void)sweeper_.send_stop_signal(workers_.begin_stop(signal, guards ? std::optional(guards->at) : std::nullopt),
-                                  signal);
+  ask(workers_.begin_stop(signal, guards ? std::optional(guards->at) : std::nullopt));
   workers_.go_on();  // a stopped worker could not handle the signal
   asks_adopted_ = !guards;
   ask_adopted();
   log_.on_asked_to_end(request_);
+}
+
+void StopSequence::ask(std::vector<RequestTargets> targets) {
+  for (RequestTargets& one : targets) {
+    (void)sweeper_.send_stop_signal(one.now, request_.signal);
+    if (!one.later.empty()) {
+      held_back_.push_back(std::move(one));
+    }
+  }
+}
+
+void StopSequence::ask_held_back() {
+  std::erase_if(held_back_, [this](const RequestTargets& held) {
+    const bool are_used = std::ranges::any_of(held.now, is_running);
+    if (!are_used) {
+      (void)sweeper_.send_stop_signal(held.later, request_.signal);
+    }
+    return !are_used;
+  });
 }
 
 /// A program whose shell or runner has ended by the signal may not have got it. What that program has started itself
@@ -70,10 +89,14 @@ void StopSequence::ask_adopted() {
   if (!asks_adopted_ || !Reaper::has_children()) {
     return;
   }
+  ask_held_back();
   std::set<pid_t> known = workers_.living_pids();
   known.merge(excluded());
+  for (const RequestTargets& held : held_back_) {
+    std::ranges::transform(held.later, std::inserter(known, known.end()), &Process::pid);
+  }
   if (const std::vector<Process> adopted = sweeper_.adopted(known); !adopted.empty()) {
-    (void)sweeper_.send_stop_signal(programs_of(adopted), request_.signal);
+    ask(request_targets(adopted, request_.signal));
   }
 }
 
@@ -208,7 +231,7 @@ void StopSequence::check_orphans() {
 void StopSequence::end_orphans(std::vector<Process> left) {
   log_.on_orphans(left);
   std::erase_if(left, [](const Process& process) { return process.parent != ::getpid(); });
-  (void)sweeper_.send_stop_signal(programs_of(left), request_.signal);
+  ask(request_targets(left, request_.signal));
 }
 
 void StopSequence::on_started(std::size_t worker) {

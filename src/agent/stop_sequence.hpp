@@ -74,6 +74,8 @@ class StopSequence : private StopTimersOwner {
  private:
   void on_grace_ended() override;
   void on_grace_progress() override { log_.on_still_waiting(grace_.left()); }
+  void ask(std::vector<RequestTargets> targets);
+  void ask_held_back();
   void give_up_on_workers(const HelperTask::Answer& places);
   void keep(std::vector<hang::RankEvidence> found);
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
@@ -99,7 +101,8 @@ class StopSequence : private StopTimersOwner {
   bool has_heard_guard_ = false;
   bool has_asked_ = false;
   bool asks_adopted_ = false;
-  bool is_urgent_ = false;  ///< something else limits the grace
+  std::vector<RequestTargets> held_back_;  ///< with programs that are asked later
+  bool is_urgent_ = false;                 ///< something else limits the grace
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .reason = {}, .grace = {}};
 };
 

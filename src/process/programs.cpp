@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -78,8 +79,48 @@ std::vector<Process> through_shells(const std::vector<Process>& tops, const std:
   return programs;
 }
 
-std::vector<Process> programs_of(const std::vector<Process>& tops) {
-  return std::ranges::any_of(tops, runs_shell) ? through_shells(tops, read_processes(), runs_shell) : tops;
+RequestTargets split_request(const std::vector<Process>& programs,
+                             const std::function<bool(const Process&)>& is_a_shell,
+                             const std::function<bool(const Process&)>& survives_it) {
+  RequestTargets targets;
+  bool has_shell_that_stays = false;
+  bool has_handler = false;
+  for (const Process& one : programs) {
+    const bool is_one = is_a_shell(one);
+    const bool survives_one = survives_it(one);
+    has_shell_that_stays = has_shell_that_stays || (is_one && survives_one);
+    has_handler = has_handler || (!is_one && survives_one);
+    (is_one || survives_one ? targets.now : targets.later).push_back(one);
+  }
+  return has_handler && !has_shell_that_stays ? targets : RequestTargets{programs, {}};
+}
+
+std::vector<Process> informed_programs(const std::vector<Process>& programs,
+                                       const std::function<bool(const Process&)>& survives_it) {
+  std::vector<Process> informed;
+  std::ranges::copy_if(programs, std::back_inserter(informed), survives_it);
+  return informed.empty() ? programs : informed;
+}
+
+std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops) {
+  const std::vector<Process> all = std::ranges::any_of(tops, runs_shell) ? read_processes() : std::vector<Process>();
+  std::vector<std::vector<Process>> programs;
+  programs.reserve(tops.size());
+  for (const Process& top : tops) {
+    programs.push_back(through_shells({top}, all, runs_shell));
+  }
+  return programs;
+}
+
+std::vector<RequestTargets> request_targets(const std::vector<Process>& tops, int signal) {
+  std::vector<RequestTargets> targets;
+  for (const std::vector<Process>& programs : programs_of(tops)) {
+    targets.push_back(programs.size() == 1 ? RequestTargets{programs, {}}
+                                           : split_request(programs, runs_shell, [signal](const Process& one) {
+                                               return survives(one.pid, signal);
+                                             }));
+  }
+  return targets;
 }
 
 }  // namespace muster

@@ -23,7 +23,27 @@ namespace muster {
 [[nodiscard]] std::vector<Process> through_shells(const std::vector<Process>& tops, const std::vector<Process>& all,
                                                   const std::function<bool(const Process&)>& is_a_shell);
 
-/// Calls `through_shells` for the processes in /proc, which is read as a whole only where a shell is among `tops`.
-[[nodiscard]] std::vector<Process> programs_of(const std::vector<Process>& tops);
+/// The programs of one worker that get a request to end.
+struct RequestTargets {
+  std::vector<Process> now;
+  std::vector<Process> later;  ///< when those of `now` have ended: until then they may be used, as `tee` in a pipe
+};
+
+/// Holds back programs that would end by the request while others of the worker handle it, if all its shells end by it:
+/// what they have started then comes to us. Pure.
+[[nodiscard]] RequestTargets split_request(const std::vector<Process>& programs,
+                                           const std::function<bool(const Process&)>& is_a_shell,
+                                           const std::function<bool(const Process&)>& survives_it);
+
+/// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that
+/// ended would take the rank with it, and `tee` the output of its program. Pure.
+[[nodiscard]] std::vector<Process> informed_programs(const std::vector<Process>& programs,
+                                                     const std::function<bool(const Process&)>& survives_it);
+
+/// Calls `through_shells` for each of `tops`. Reads all processes only where a shell is among them.
+[[nodiscard]] std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops);
+
+/// Calls `split_request` for the programs of each of `tops`.
+[[nodiscard]] std::vector<RequestTargets> request_targets(const std::vector<Process>& tops, int signal);
 
 }  // namespace muster

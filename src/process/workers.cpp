@@ -3,7 +3,6 @@
 
 #include "base/text.hpp"
 #include "process/inherited.hpp"
-#include "process/programs.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -110,9 +109,12 @@ std::vector<Process> Workers::programs_for(int signal) const {
       workers.push_back(std::move(*process));
     }
   }
-  std::vector<Process> programs = programs_of(workers);
-  std::erase_if(programs, [&](const Process& one) { return runs_shell(one) && !survives(one.pid, signal); });
-  return programs;
+  std::vector<Process> informed;
+  for (const std::vector<Process>& programs : programs_of(workers)) {
+    std::ranges::move(informed_programs(programs, [signal](const Process& one) { return survives(one.pid, signal); }),
+                      std::back_inserter(informed));
+  }
+  return informed;
 }
 
 void Workers::pass_on(int signal) {
@@ -148,7 +150,7 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
   return status.signal() && passed_on_.contains(*status.signal());
 }
 
-std::vector<Process> Workers::begin_stop(int signal, std::optional<Clock::time_point> asked_at) {
+std::vector<RequestTargets> Workers::begin_stop(int signal, std::optional<Clock::time_point> asked_at) {
   const bool has_proc = is_proc_ours();
   std::vector<Process> tops;
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -168,7 +170,7 @@ std::vector<Process> Workers::begin_stop(int signal, std::optional<Clock::time_p
       ranks.empty() ? tops.push_back(std::move(*process)) : void(std::ranges::move(ranks, std::back_inserter(tops)));
     }
   }
-  return programs_of(tops);
+  return request_targets(tops, signal);
 }
 
 double Workers::run_time_seconds(std::size_t worker) const {

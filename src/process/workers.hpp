@@ -6,6 +6,7 @@
 #include "base/file_io.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"
+#include "process/programs.hpp"
 #include "process/reaper.hpp"
 #include "process/spawn.hpp"
 
@@ -55,8 +56,7 @@ class Workers {
   /// that follows would end it before that, so it does not get it.
   void abort(std::size_t worker);
   [[nodiscard]] bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
-  /// The programs of the living workers that a signal is for which is no request to end: shells that it would end are
-  /// left out, since their program could not go on.
+  /// The `informed_programs` of the living workers.
   [[nodiscard]] std::vector<Process> programs_for(int signal) const;
   /// Forwards a signal to all workers that is not a stop request: to their programs, or SIGWINCH, SIGCONT and SIGTSTP
   /// to their groups.
@@ -73,8 +73,8 @@ class Workers {
   /// The programs of the workers that the stop signal is to be sent to; of one that has started ranks, theirs: mpirun
   /// would kill them a second later. Workers that ran at `asked_at` have got it already. Without /proc, sends the
   /// signal to the groups of the workers instead.
-  [[nodiscard]] std::vector<Process> begin_stop(int signal,
-                                                std::optional<std::chrono::steady_clock::time_point> asked_at);
+  [[nodiscard]] std::vector<RequestTargets> begin_stop(int signal,
+                                                       std::optional<std::chrono::steady_clock::time_point> asked_at);
 
   /// True if the worker was exiting already when it got the stop signal.
   [[nodiscard]] bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }

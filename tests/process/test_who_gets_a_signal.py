@@ -29,6 +29,7 @@ while not asked or not os.path.exists(folder + "/go"):
         sys.exit("a helper ended before its program")
 if helper:
     helper.kill()
+os.write(1, b"what it has saved\n")
 note("saved")
 """
 
@@ -71,6 +72,8 @@ PROGRAMS = {
     "bash in sh": 'sh -c "bash -c \\"{a}; true\\"; true"',
     "sh with two": "sh -c '{a} & {b} & wait'",
     "sh with a pipe": "sh -c '{a} | {b}; true'",
+    "sh with tee": "sh -c '{a} | tee log; true'",
+    "sh in sh with tee": 'sh -c "sh -c \\"{a} | tee log\\"; true"',
     "bash that handles it": "bash -c 'trap : TERM HUP USR1; {a} & wait; wait'",
     "bash that ignores it": "bash -c 'trap \"\" USR2; {a}; true'",
     "runner that waits": "env timeout --foreground 1000 {a}",
@@ -81,7 +84,7 @@ PROGRAMS = {
 def start(muster, notes, kind, *options):
     line = PROGRAMS[kind].format(a=notes.command("a"), b=notes.command("b"), helps=notes.command("a", "helps"))
     job = muster.start(*options, "--", "sh", "-c", f"exec {line}")
-    names = ["a", "b"] if "two" in kind or "pipe" in kind else ["a"]
+    names = ["a", "b"] if "two" in kind or "a pipe" in kind else ["a"]
     notes.wait_for(*(f"{name} ready" for name in names), *(["helper ready"] if "helper" in kind else []))
     return job, names
 

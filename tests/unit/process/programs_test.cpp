@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -56,6 +58,48 @@ TEST(Programs, AreNoZombies) {
 
 TEST(Programs, AreNotThoseOfOthers) {
   EXPECT_EQ(programs({seen(21, 10), seen(22, 21)}, {kWorker, 21}), (std::vector<pid_t>{kWorker}));
+}
+
+// A worker that is a shell with 21, 22 and 23 below it.
+
+constexpr auto kShell = [](const Process& one) { return one.pid == kWorker; };
+
+std::function<bool(const Process&)> handled_by(std::set<pid_t> pids) {
+  return [pids = std::move(pids)](const Process& one) { return pids.contains(one.pid); };
+}
+
+const std::vector<Process> kAll{seen(kWorker, 10), seen(21, kWorker), seen(22, kWorker), seen(23, kWorker)};
+
+std::vector<pid_t> pids_of(const std::vector<Process>& processes) {
+  std::vector<pid_t> pids;
+  for (const Process& one : processes) {
+    pids.push_back(one.pid);
+  }
+  return pids;
+}
+
+TEST(Request, ReachesLaterWhoWouldEndByItWhileOthersHandleIt) {
+  const auto [now, later] = split_request(kAll, kShell, handled_by({21}));
+  EXPECT_EQ(pids_of(now), (std::vector<pid_t>{kWorker, 21}));
+  EXPECT_EQ(pids_of(later), (std::vector<pid_t>{22, 23}));
+}
+
+TEST(Request, ReachesAllAtOnceWhereNobodyHandlesIt) {
+  EXPECT_EQ(split_request(kAll, kShell, handled_by({})).now.size(), 4U);
+}
+
+TEST(Request, ReachesAllAtOnceWhereTheShellHandlesIt) {
+  EXPECT_EQ(split_request(kAll, kShell, handled_by({kWorker, 21})).now.size(), 4U)
+      << "it may wait for all of them, and their ends are not seen";
+}
+
+TEST(Information, IsForThoseThatSurviveIt) {
+  EXPECT_EQ(pids_of(informed_programs(kAll, handled_by({21, 23}))), (std::vector<pid_t>{21, 23}));
+  EXPECT_EQ(pids_of(informed_programs(kAll, handled_by({kWorker, 21}))), (std::vector<pid_t>{kWorker, 21}));
+}
+
+TEST(Information, ReachesAllWhereNobodySurvivesIt) {
+  EXPECT_EQ(informed_programs(kAll, handled_by({})).size(), 4U);
 }
 
 /// A child that runs `command`, once it has executed it.
