@@ -248,8 +248,9 @@ def test_a_signal_while_a_restart_ends_the_old_workers_is_the_end(gang, whom):
     os.kill(started[0].pid, signal.SIGKILL)
     job.witnesses.wait_for("TERM", ranks=[1])
 
-    job.jobs[whom].signal(signal.SIGTERM)
-    job.jobs[whom].signal(signal.SIGINT)  # so that nobody has to wait for the grace
+    agent = job.jobs[whom]
+    wait_until(lambda: agent.signal(signal.SIGTERM) or "SIGTERM received again" in agent.err.text, "a second request")
+    agent.signal(signal.SIGINT)  # so that nobody has to wait for the grace
 
     job.assert_codes(143)
     assert job.witnesses.told("started", attempt=1) == []

@@ -581,7 +581,7 @@ def test_ctrl_c_after_a_request_kills_what_a_failed_job_left_at_once(muster, wor
 
     job.signal(signal.SIGUSR1)
     job.out.wait_for("got USR1")  # what only informs passes through in this state, too
-    job.signal(signal.SIGTERM)
+    repeat(job, signal.SIGTERM)
     job.signal(signal.SIGINT)
 
     assert job.end() == 7
