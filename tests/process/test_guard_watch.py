@@ -151,7 +151,7 @@ def test_ctrl_c_after_a_request_ends_the_job_while_the_agent_is_stopped(muster, 
         job.out.wait_for("ready")
         stop(job.agent())
         job.signal(signal.SIGTERM)
-        wait_until(lambda: not is_pending(job.pid, signal.SIGTERM), "the guard to have heard")
+        wait_until(lambda: not processes.is_pending(job.pid, signal.SIGTERM), "the guard to have heard")
 
         job.signal(signal.SIGINT)
 
@@ -182,13 +182,6 @@ def test_a_decided_verdict_stays_though_the_agent_is_stopped_afterwards(muster):
     assert job.end(LIMIT) == 3
     os.close(reading)
     assert job.said_about(STUCK, "killed every process of the job")
-
-
-def is_pending(pid, number):
-    for line in open(f"/proc/{pid}/status", encoding="utf-8"):
-        if line.startswith("ShdPnd:"):
-            return bool(int(line.split()[1], 16) >> (number - 1) & 1)
-    return False
 
 
 @pytest.mark.soak

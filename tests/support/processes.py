@@ -207,3 +207,11 @@ def kill_all(tag):
         for process in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
+
+
+def is_pending(pid, number):
+    """True if the signal was sent to the process, and the process has not taken it."""
+    for line in open(f"/proc/{pid}/status", encoding="utf-8"):
+        if line.startswith("ShdPnd:"):
+            return bool(int(line.split()[1], 16) >> (number - 1) & 1)
+    return False
