@@ -1,0 +1,40 @@
+"""The table of docs/processes.md: who of a worker gets which signal. What the gate has no programs for is in other rings."""
+
+from support.signal_table import REQUESTS, TO_THE_GROUP, Table
+
+NAMES = "TERM HUP INT USR1 USR2"
+NOTES = 'got() { read -r phase <FOLDER/../phase; echo "bash got $1 $phase" >>FOLDER/notes; }'
+GOES_ON = {  # at signals that inform
+    "`train`": "train",
+    "`sh -c 'exec train'`": "sh -c 'exec train'",
+    "`sh -c 'train; true'`": "sh -c 'train; true'",
+    "`sh -c \"sh -c 'train; true'; true\"`": "sh -c \"sh -c 'train; true'; true\"",
+    "`sh -c 'train & other & wait'`": "sh -c 'train & other & wait'",
+    "`sh -c 'train | tee log'`": "sh -c 'train | tee log'",
+    f"`bash` with `trap` for {NAMES}": f"bash -c '{NOTES}\nfor one in {NAMES}; do trap \"got $one\" $one; done\n"
+    "train & while kill -0 $!; do wait; done'",
+    "`tini -- train`": "tini -s -- train",
+    "`dumb-init train`": "dumb-init train",
+    "`dumb-init --single-child train`": "dumb-init --single-child train",
+    "a runner that signals its process group": "signals-its-group train",
+}
+ENDS = {
+    "`timeout --foreground 1000 train`": "timeout --foreground 1000 train",
+    "a runner that waits and passes nothing on (`conda run`)": "waits train",
+    "a runner that waits and passes TERM on": "passes-term-on train",
+}
+
+
+def test_the_page_says_who_of_a_worker_gets_which_signal(muster, tmp_path):
+    table = Table(muster, tmp_path, GOES_ON | ENDS)
+    table.look(table.kinds, *TO_THE_GROUP, "TERM")
+    for phase in (*REQUESTS[1:], "another rank fails"):
+        table.look(table.kinds, phase)
+    table.look(GOES_ON, "USR1", "USR2", "notice by USR1", options=["--tell-workers-by=USR1"])
+    table.look(GOES_ON, "notice by TERM", options=["--tell-workers-by=TERM"])
+    for phase in ("USR1", "USR2"):
+        table.look(ENDS, phase)
+    for name in ("USR1", "TERM"):
+        table.look(ENDS, f"notice by {name}", options=[f"--tell-workers-by={name}"])
+
+    table.compare()
