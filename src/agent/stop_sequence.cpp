@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 namespace muster {
@@ -49,11 +48,22 @@ void StopSequence::note_order(const std::string& reason, std::optional<std::chro
 
 void StopSequence::send_notice(int signal) {
   has_asked_ = true;
+  is_notice_ = true;
+  asks_adopted_ = true;
+  request_.signal = signal;
   (void)sweeper_.send_stop_signal(workers_.programs_for(signal), signal);
+}
+
+void StopSequence::forget_notice() {
+  sweeper_.forget_sent();
+  is_notice_ = false;
+  asks_adopted_ = false;
+  request_.signal = SIGTERM;
 }
 
 void StopSequence::send_stop_signal(int signal) {
   has_asked_ = true;
+  is_notice_ = false;
   request_.signal = signal;
   request_.grace = grace_.length();
   const auto guards = sent_by_guard();
@@ -64,23 +74,16 @@ void StopSequence::send_stop_signal(int signal) {
   log_.on_asked_to_end(request_);
 }
 
-void StopSequence::ask(std::vector<RequestTargets> targets) {
-  for (RequestTargets& one : targets) {
-    (void)sweeper_.send_stop_signal(one.now, request_.signal);
-    if (!one.later.empty()) {
-      held_back_.push_back(std::move(one));
-    }
+/// Leaves out, also as an orphan, a program that reads what another one writes: it ends with that one. A notice is for
+/// those that handle it: what a worker leaves behind after it may be saving for it.
+void StopSequence::ask(std::vector<std::vector<Process>> programs) {
+  for (std::vector<Process>& one : programs) {
+    readers_.merge(readers_of_others(one, request_.signal));
+    std::erase_if(one, [this](const Process& program) {
+      return readers_.contains(program.pid) || (is_notice_ && !survives(program.pid, request_.signal));
+    });
+    (void)sweeper_.send_stop_signal(one, request_.signal);
   }
-}
-
-void StopSequence::ask_held_back() {
-  std::erase_if(held_back_, [this](const RequestTargets& held) {
-    const bool are_used = std::ranges::any_of(held.now, is_running);
-    if (!are_used) {
-      (void)sweeper_.send_stop_signal(held.later, request_.signal);
-    }
-    return !are_used;
-  });
 }
 
 /// A program whose shell or runner has ended by the signal may not have got it. What that program has started itself
@@ -89,18 +92,17 @@ void StopSequence::ask_adopted() {
   if (!asks_adopted_ || !Reaper::has_children()) {
     return;
   }
-  ask_held_back();
   std::set<pid_t> known = workers_.living_pids();
   known.merge(excluded());
-  for (const RequestTargets& held : held_back_) {
-    std::ranges::transform(held.later, std::inserter(known, known.end()), &Process::pid);
-  }
   if (const std::vector<Process> adopted = sweeper_.adopted(known); !adopted.empty()) {
-    ask(request_targets(adopted, request_.signal));
+    ask(programs_of(adopted));
   }
 }
 
 void StopSequence::stop_orphans(bool is_succeeding) {
+  if (is_notice_) {
+    forget_notice();
+  }
   if (!Reaper::has_children()) {
     return;
   }
@@ -231,7 +233,7 @@ void StopSequence::check_orphans() {
 void StopSequence::end_orphans(std::vector<Process> left) {
   log_.on_orphans(left);
   std::erase_if(left, [](const Process& process) { return process.parent != ::getpid(); });
-  ask(request_targets(left, request_.signal));
+  ask(programs_of(left));
 }
 
 void StopSequence::on_started(std::size_t worker) {

@@ -47,7 +47,7 @@ class StopSequence : private StopTimersOwner {
   /// Sends the signal of a notice to each worker's programs, once.
   void send_notice(int signal);
   /// The notice is withdrawn: a later one is sent again.
-  void forget_notice() { sweeper_.forget_sent(); }
+  void forget_notice();
 
   /// Sends the signal to each worker's programs, and from now on to what ended workers have left behind.
   void send_stop_signal(int signal);
@@ -74,8 +74,7 @@ class StopSequence : private StopTimersOwner {
  private:
   void on_grace_ended() override;
   void on_grace_progress() override { log_.on_still_waiting(grace_.left()); }
-  void ask(std::vector<RequestTargets> targets);
-  void ask_held_back();
+  void ask(std::vector<std::vector<Process>> programs);
   void give_up_on_workers(const HelperTask::Answer& places);
   void keep(std::vector<hang::RankEvidence> found);
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
@@ -101,8 +100,9 @@ class StopSequence : private StopTimersOwner {
   bool has_heard_guard_ = false;
   bool has_asked_ = false;
   bool asks_adopted_ = false;
-  std::vector<RequestTargets> held_back_;  ///< with programs that are asked later
-  bool is_urgent_ = false;                 ///< something else limits the grace
+  bool is_notice_ = false;   ///< a notice has asked, and nothing else yet
+  std::set<pid_t> readers_;  ///< of what other programs write: not asked before the grace is over
+  bool is_urgent_ = false;   ///< something else limits the grace
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .reason = {}, .grace = {}};
 };
 

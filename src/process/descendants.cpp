@@ -276,11 +276,6 @@ std::optional<pid_t> tracer_of_zombie(pid_t pid) {
   return tracer == status.end() ? std::nullopt : parse_integer(tracer->second, 1, std::numeric_limits<pid_t>::max());
 }
 
-bool is_running(const Process& process) {
-  const auto now = find_process(process.pid);
-  return now && now->start_time == process.start_time && !is_dead(*now);
-}
-
 bool is_dead(const Process& process) {
   // Traced threads stay until their tracer has waited for them.
   return process.state == 'X' || (process.state == 'Z' && (process.threads <= 1 || tracer_of_zombie(process.pid)));

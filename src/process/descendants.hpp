@@ -87,9 +87,6 @@ void kill_descendants(pid_t process);
 /// The tracer of a zombie, which keeps it from being reaped; empty: not a zombie, or not traced.
 [[nodiscard]] std::optional<pid_t> tracer_of_zombie(pid_t pid);
 
-/// True if the process that was seen is still there and not dead.
-[[nodiscard]] bool is_running(const Process& process);
-
 /// True if no thread of it runs. A process whose main thread has ended is in state Z as well, while others run on.
 [[nodiscard]] bool is_dead(const Process& process);
 

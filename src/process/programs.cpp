@@ -11,9 +11,9 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -24,35 +24,36 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+/// Reads a link in the process's folder; empty: not readable.
+std::string link_of(pid_t pid, const char* name) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlink(("/proc/" + std::to_string(pid) + "/" + name).c_str(), path.data(), path.size());
+  return {path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
 /// The name of its executable, of a deleted one as well; empty: not readable.
 std::string executable_name(pid_t pid) {
   constexpr std::string_view kDeleted = " (deleted)";
-  std::array<char, PATH_MAX> path{};
-  const ssize_t size = ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path.data(), path.size());
-  std::string_view target(path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  const std::string path = link_of(pid, "exe");
+  std::string_view target = path;
   if (target.ends_with(kDeleted)) {
     target.remove_suffix(kDeleted.size());
   }
   return std::string(file_name(target));
 }
 
-/// Busybox is many programs; its first words say which: "sh", or "busybox sh".
-bool is_shell_of_busybox(pid_t pid) {
-  std::ifstream command("/proc/" + std::to_string(pid) + "/cmdline");
-  std::string word;
-  std::getline(command, word, '\0');
-  if (file_name(word) == "busybox") {
-    std::getline(command, word, '\0');
-  }
-  word.erase(0, word.starts_with('-') ? 1 : 0);  // a login shell
-  return is_shell(file_name(word));
+/// Tells what runs in busybox, which is many programs, by the name: a script has its own. The command line is in the
+/// process's memory, for which a reader may have to wait.
+bool is_shell_of_busybox(std::string_view name) {
+  constexpr auto kStarters = std::to_array<std::string_view>({"flock", "init", "script", "time", "watch", "xargs"});
+  return std::ranges::find(kStarters, name) == kStarters.end();
 }
 
 }  // namespace
 
 bool runs_shell(const Process& process) {
   const std::string executable = executable_name(process.pid);
-  return executable == "busybox" ? is_shell_of_busybox(process.pid)
+  return executable == "busybox" ? is_shell_of_busybox(process.name)
                                  : is_shell(executable.empty() ? process.name : executable);
 }
 
@@ -79,20 +80,30 @@ std::vector<Process> through_shells(const std::vector<Process>& tops, const std:
   return programs;
 }
 
-RequestTargets split_request(const std::vector<Process>& programs,
-                             const std::function<bool(const Process&)>& is_a_shell,
-                             const std::function<bool(const Process&)>& survives_it) {
-  RequestTargets targets;
-  bool has_shell_that_stays = false;
-  bool has_handler = false;
-  for (const Process& one : programs) {
-    const bool is_one = is_a_shell(one);
-    const bool survives_one = survives_it(one);
-    has_shell_that_stays = has_shell_that_stays || (is_one && survives_one);
-    has_handler = has_handler || (!is_one && survives_one);
-    (is_one || survives_one ? targets.now : targets.later).push_back(one);
+std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal) {
+  std::set<pid_t> readers;
+  if (programs.size() < 2) {
+    return readers;
   }
-  return has_handler && !has_shell_that_stays ? targets : RequestTargets{programs, {}};
+  std::multimap<std::string, pid_t> writers;  // by their pipes
+  for (const Process& one : programs) {
+    for (const char* const output : {"fd/1", "fd/2"}) {
+      writers.emplace(link_of(one.pid, output), one.pid);
+    }
+  }
+  const auto goes_on = [&](pid_t pid) { return readers.contains(pid) || survives(pid, signal); };
+  for (bool has_new = true; has_new;) {  // again for `train | grep loss | tee log`
+    has_new = false;
+    for (const Process& one : programs) {
+      const std::string input = link_of(one.pid, "fd/0");
+      const auto [first, last] = writers.equal_range(input);
+      if (input.starts_with("pipe:") && !goes_on(one.pid) &&
+          std::any_of(first, last, [&](const auto& writer) { return goes_on(writer.second); })) {
+        has_new = readers.insert(one.pid).second;
+      }
+    }
+  }
+  return readers;
 }
 
 std::vector<Process> informed_programs(const std::vector<Process>& programs,
@@ -110,17 +121,6 @@ std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops) 
     programs.push_back(through_shells({top}, all, runs_shell));
   }
   return programs;
-}
-
-std::vector<RequestTargets> request_targets(const std::vector<Process>& tops, int signal) {
-  std::vector<RequestTargets> targets;
-  for (const std::vector<Process>& programs : programs_of(tops)) {
-    targets.push_back(programs.size() == 1 ? RequestTargets{programs, {}}
-                                           : split_request(programs, runs_shell, [signal](const Process& one) {
-                                               return survives(one.pid, signal);
-                                             }));
-  }
-  return targets;
 }
 
 }  // namespace muster

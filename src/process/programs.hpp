@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <set>
 #include <vector>
 
 namespace muster {
@@ -23,17 +24,9 @@ namespace muster {
 [[nodiscard]] std::vector<Process> through_shells(const std::vector<Process>& tops, const std::vector<Process>& all,
                                                   const std::function<bool(const Process&)>& is_a_shell);
 
-/// The programs of one worker that get a request to end.
-struct RequestTargets {
-  std::vector<Process> now;
-  std::vector<Process> later;  ///< when those of `now` have ended: until then they may be used, as `tee` in a pipe
-};
-
-/// Holds back programs that would end by the request while others of the worker handle it, if all its shells end by it:
-/// what they have started then comes to us. Pure.
-[[nodiscard]] RequestTargets split_request(const std::vector<Process>& programs,
-                                           const std::function<bool(const Process&)>& is_a_shell,
-                                           const std::function<bool(const Process&)>& survives_it);
+/// Those of a worker's programs that the signal would end, and that read what another one writes which it does not end,
+/// such as `tee`. They end with their input; if they ended first, the other one could not write while it saves.
+[[nodiscard]] std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal);
 
 /// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that
 /// ended would take the rank with it, and `tee` the output of its program. Pure.
@@ -42,8 +35,5 @@ struct RequestTargets {
 
 /// Calls `through_shells` for each of `tops`. Reads all processes only where a shell is among them.
 [[nodiscard]] std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops);
-
-/// Calls `split_request` for the programs of each of `tops`.
-[[nodiscard]] std::vector<RequestTargets> request_targets(const std::vector<Process>& tops, int signal);
 
 }  // namespace muster

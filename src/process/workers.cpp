@@ -150,7 +150,7 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
   return status.signal() && passed_on_.contains(*status.signal());
 }
 
-std::vector<RequestTargets> Workers::begin_stop(int signal, std::optional<Clock::time_point> asked_at) {
+std::vector<std::vector<Process>> Workers::begin_stop(int signal, std::optional<Clock::time_point> asked_at) {
   const bool has_proc = is_proc_ours();
   std::vector<Process> tops;
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -170,7 +170,7 @@ std::vector<RequestTargets> Workers::begin_stop(int signal, std::optional<Clock:
       ranks.empty() ? tops.push_back(std::move(*process)) : void(std::ranges::move(ranks, std::back_inserter(tops)));
     }
   }
-  return request_targets(tops, signal);
+  return programs_of(tops);
 }
 
 double Workers::run_time_seconds(std::size_t worker) const {

@@ -70,11 +70,11 @@ class Workers {
   /// True if a forwarded signal ended the worker.
   [[nodiscard]] bool has_passed_on(const ExitStatus& status) const;
 
-  /// The programs of the workers that the stop signal is to be sent to; of one that has started ranks, theirs: mpirun
+  /// The programs of each worker that the stop signal is to be sent to; of one that has started ranks, theirs: mpirun
   /// would kill them a second later. Workers that ran at `asked_at` have got it already. Without /proc, sends the
   /// signal to the groups of the workers instead.
-  [[nodiscard]] std::vector<RequestTargets> begin_stop(int signal,
-                                                       std::optional<std::chrono::steady_clock::time_point> asked_at);
+  [[nodiscard]] std::vector<std::vector<Process>> begin_stop(
+      int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
 
   /// True if the worker was exiting already when it got the stop signal.
   [[nodiscard]] bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }

@@ -1,6 +1,6 @@
 """The table of docs/processes.md: who of a worker gets which signal. What the gate has no programs for is in other rings."""
 
-from support.signal_table import REQUESTS, TO_THE_GROUP, Table
+from support.signal_table import Table
 
 NAMES = "TERM HUP INT USR1 USR2"
 NOTES = 'got() { read -r phase <FOLDER/../phase; echo "bash got $1 $phase" >>FOLDER/notes; }'
@@ -27,14 +27,5 @@ ENDS = {
 
 def test_the_page_says_who_of_a_worker_gets_which_signal(muster, tmp_path):
     table = Table(muster, tmp_path, GOES_ON | ENDS)
-    table.look(table.kinds, *TO_THE_GROUP, "TERM")
-    for phase in (*REQUESTS[1:], "another rank fails"):
-        table.look(table.kinds, phase)
-    table.look(GOES_ON, "USR1", "USR2", "notice by USR1", options=["--tell-workers-by=USR1"])
-    table.look(GOES_ON, "notice by TERM", options=["--tell-workers-by=TERM"])
-    for phase in ("USR1", "USR2"):
-        table.look(ENDS, phase)
-    for name in ("USR1", "TERM"):
-        table.look(ENDS, f"notice by {name}", options=[f"--tell-workers-by={name}"])
-
+    table.look_at_all(GOES_ON, ENDS)
     table.compare()

@@ -148,6 +148,28 @@ def test_after_a_failure_the_others_are_asked_as_by_a_signal(muster, notes, tmp_
     assert (notes.signals_of("a"), notes.signals_of("helper")) == (["TERM"], [])
 
 
+@pytest.mark.parametrize("line", ["{a} | tee log", "{a} | grep --line-buffered . | tee log", "exec > >(tee log); {a}; true"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
+def test_who_reads_what_a_program_writes_while_it_saves_gets_no_signal(muster, notes, line, number, tmp_path):
+    script = tmp_path / "run.sh"
+    script.write_text(line.format(a=notes.command("a").replace("note.py", "talk.py")))
+    (tmp_path / "talk.py").write_text(NOTE.replace('    note("got', '    print("asked", flush=True)\n    note("got'))
+    job = muster.start("--", "bash", script)
+    notes.wait_for("a ready")
+
+    job.signal(number)
+    notes.wait_for(f"a got {number.name.removeprefix('SIG')}")
+    job.out.wait_for("asked")
+    if number != signal.SIGTERM:
+        job.signal(signal.SIGTERM)
+        job.out.wait_for("asked", times=2)
+    notes.let_them_save()
+
+    assert job.end() == 143
+    assert "a saved" in notes.lines()
+    assert (tmp_path / "log").read_text() == job.out.text
+
+
 def test_the_guard_of_a_stopped_agent_asks_the_program_alone(muster, notes):
     job, _ = start(muster, notes, "sh with a helper below")
     agent = job.agent()

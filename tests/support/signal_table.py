@@ -91,7 +91,7 @@ class Rank:
         """{name: how often} of what notes."""
         wanted = "TERM" if phase == "another rank fails" else phase.split()[-1]
         got = [name for name, what, one, when in self.notes() if (what, one) == ("got", wanted) and (when == phase or one == "TSTP")]
-        return {name: got.count(name) for name in got}
+        return {name: 1 if phase in TO_THE_GROUP else got.count(name) for name in got}
 
     def ended(self):
         """{name: 1} of what notes nothing, and is gone."""
@@ -119,11 +119,13 @@ def text_of(got):
 class Table:
     """The rows that one test makes."""
 
-    def __init__(self, muster, folder, kinds):
-        """`kinds`: {row: command}, in which "train" stands for a program with a helper, "other" for one without, and "log" for a file."""
+    def __init__(self, muster, folder, kinds, noting=0):
+        """`kinds`: {row: command}, in which "train" stands for a program with a helper, "other" for one without, and "log" for a file.
+        `noting`: processes of each that note signals besides these."""
         self.muster = muster
         self.folder = folder
         self.kinds = kinds
+        self.noting = noting
         self.made = {row: {} for row in kinds}
         self.of_page = {row[0]: row[1:] for row in rows_of_page()}
         (folder / "note.py").write_text(NOTE)
@@ -133,6 +135,16 @@ class Table:
             (folder / f"{name}.py").write_text(text)
             self.words[name] = f"{sys.executable} -S {folder}/{name}.py"
 
+    def look_at_all(self, goes_on, ends):
+        """Does everything to ranks that go on at a signal which informs, and to those that end by it."""
+        self.look([*goes_on, *ends], *TO_THE_GROUP, "TERM")
+        for phase in (*REQUESTS[1:], "another rank fails"):
+            self.look([*goes_on, *ends], phase)
+        self.look(goes_on, "USR1", "USR2", "notice by USR1", options=["--tell-workers-by=USR1"])
+        self.look(goes_on, "notice by TERM", options=["--tell-workers-by=TERM"])
+        for phase in ("USR1", "USR2", "notice by USR1", "notice by TERM") if ends else ():
+            self.look(ends, phase, options=[f"--tell-workers-by={phase[-4:]}"])
+
     def look(self, rows, *phases, options=()):
         """Starts one job with a rank for each of these rows, does one thing to it after the other, and ends it."""
         home = self.folder / f"{len(list(self.folder.iterdir()))}"
@@ -140,7 +152,7 @@ class Table:
         _now_comes(home, "start")
         ranks = [self._rank(row, home / str(number)) for number, row in enumerate(rows)]
         cases = [f"{number}) exec {rank.command} ;;" for number, rank in enumerate(ranks)]
-        fails = f"*) until [ -e {home}/fail ]; do sleep 0.02; done; exit 7 ;;"
+        fails = f"*) trap '' USR1 USR2; until [ -e {home}/fail ]; do sleep 0.02; done; exit 7 ;;"
         job = self.muster.start(
             f"--nproc-per-node={len(ranks) + 1}", *options, "--", "sh", "-c", "\n".join(["case $RANK in", *cases, fails, "esac"])
         )
@@ -168,7 +180,8 @@ class Table:
     def _rank(self, row, folder):
         kind = self.kinds[row]
         command = re.sub(r"[\w-]+", lambda word: self.words.get(word[0], word[0]), kind)
-        return Rank(row, command, 2 * len(re.findall(r"\btrain\b", kind)) + len(re.findall(r"\bother\b", kind)), folder)
+        count = self.noting + 2 * len(re.findall(r"\btrain\b", kind)) + len(re.findall(r"\bother\b", kind))
+        return Rank(row, command, count, folder)
 
     def _find_others(self, ranks):
         for process in processes.belonging_to(self.muster.tag):

@@ -62,8 +62,6 @@ TEST(Programs, AreNotThoseOfOthers) {
 
 // A worker that is a shell with 21, 22 and 23 below it.
 
-constexpr auto kShell = [](const Process& one) { return one.pid == kWorker; };
-
 std::function<bool(const Process&)> handled_by(std::set<pid_t> pids) {
   return [pids = std::move(pids)](const Process& one) { return pids.contains(one.pid); };
 }
@@ -76,21 +74,6 @@ std::vector<pid_t> pids_of(const std::vector<Process>& processes) {
     pids.push_back(one.pid);
   }
   return pids;
-}
-
-TEST(Request, ReachesLaterWhoWouldEndByItWhileOthersHandleIt) {
-  const auto [now, later] = split_request(kAll, kShell, handled_by({21}));
-  EXPECT_EQ(pids_of(now), (std::vector<pid_t>{kWorker, 21}));
-  EXPECT_EQ(pids_of(later), (std::vector<pid_t>{22, 23}));
-}
-
-TEST(Request, ReachesAllAtOnceWhereNobodyHandlesIt) {
-  EXPECT_EQ(split_request(kAll, kShell, handled_by({})).now.size(), 4U);
-}
-
-TEST(Request, ReachesAllAtOnceWhereTheShellHandlesIt) {
-  EXPECT_EQ(split_request(kAll, kShell, handled_by({kWorker, 21})).now.size(), 4U)
-      << "it may wait for all of them, and their ends are not seen";
 }
 
 TEST(Information, IsForThoseThatSurviveIt) {
