@@ -69,6 +69,11 @@ def paddle_venv():
     return venv_of("PADDLE_VENV")
 
 
+@pytest.fixture(scope="session")
+def uv_venv():
+    return venv_of("UV_VENV")
+
+
 @pytest.fixture(
     scope="session",
     params=[
