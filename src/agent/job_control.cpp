@@ -325,7 +325,7 @@ void JobControl::describe_pending() {
 void JobControl::ask_store_and_describe(const std::set<int>& numbers, bool asks_recorders) {
   const auto describe_with = [this, numbers, asks_recorders](const std::string& store) {
     if (!end_) {
-      describe_stacks(numbers, {hang::Stacks::Read, run_folder_, asks_recorders, nccl_}, store);
+      describe_stacks(numbers, {run_folder_, asks_recorders, nccl_}, store);
     }
   };
   if (!owner_.ask_store(describe_with)) {
@@ -333,23 +333,14 @@ void JobControl::ask_store_and_describe(const std::set<int>& numbers, bool asks_
   }
 }
 
-/// A program whose memory cannot be read for now, since it waits for a page, must not hide the other ranks: then all
-/// are described without stacks.
 void JobControl::describe_stacks(const std::set<int>& numbers, const EvidenceSources& sources,
                                  const std::string& store) {
   if (sources.asks_recorders) {
     owner_.disregard_output(kRecorderTime);
   }
-  helper_.start({[this, sources, store] { return stacks_line(sources, store); }, kHelperTimeout,
-                 [this, numbers, sources, store](const HelperTask::Answer& answer) {
-                   if (!answer && sources.stacks == hang::Stacks::Read) {
-                     EvidenceSources without = sources;
-                     without.stacks = hang::Stacks::LeaveOut;
-                     describe_stacks(numbers, without, store);
-                   } else {
-                     send_description(numbers, answer.value_or(""));
-                   }
-                 }});
+  helper_.start(
+      {[this, sources, store] { return stacks_line(sources, store); }, sources.most_time,
+       [this, numbers](const HelperTask::Answer& answer) { send_description(numbers, answer.value_or("")); }});
 }
 
 void JobControl::send_description(const std::set<int>& numbers, const std::string& line) {

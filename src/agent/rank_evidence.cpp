@@ -6,8 +6,10 @@
 #include "base/text.hpp"
 #include "environment/mounted_files.hpp"
 #include "hang/nccl_ras.hpp"
+#include "hang/process_memory.hpp"
 #include "hang/py_spy.hpp"
 #include "process/descendants.hpp"
+#include "process/helper_process.hpp"
 #include "process/helper_program.hpp"
 #include "process/rights.hpp"
 #include "process/spawn.hpp"
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -30,9 +33,11 @@
 namespace muster {
 namespace {
 
-/// For programs that are asked. Less than the helper process has (JobControl): a late answer must not hide other ranks.
-constexpr std::chrono::milliseconds kMostTime{1'500};
-/// A part of it that is left for NCCL where Pythons do not answer.
+/// For each rank, and what is asked about it. A rank that can be read, but gets no CPU, has longer.
+constexpr std::chrono::milliseconds kTimeForRanks{1'200};
+/// The part of it in which a rank's reader answers.
+constexpr std::chrono::milliseconds kTimeToAnswer{100};
+/// Added to it for NCCL.
 constexpr std::chrono::milliseconds kTimeForNccl{300};
 
 using Clock = std::chrono::steady_clock;
@@ -110,10 +115,7 @@ std::optional<Program> find_below(const Process& top, const std::vector<Process>
 }
 
 /// The worker, or the Python that it has started if it is a shell, or a Python in `subprocess`.
-Program find_program(const Process& worker, const std::vector<Process>& below, hang::Stacks stacks) {
-  if (stacks == hang::Stacks::LeaveOut) {
-    return {worker, Error{ErrorKind::System, "the memory of a rank on this node cannot be read for now"}};
-  }
+Program find_program(const Process& worker, const std::vector<Process>& below) {
   Program found{worker, read_stack(worker.pid)};
   while (!is_python(found) || waits_for_program(found)) {
     auto next = find_below(found.process, below);
@@ -197,101 +199,112 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)}, *rights);
 }
 
-/// Ranks of a node that are looked at again: where more wait for nobody, the judgement does not hang on one.
-constexpr std::size_t kMostWatched = 8;
+/// The stack of a Python that our own reader does not know.
+Result<hang::Stack> ask_py_spy(pid_t process, const std::string& why, Clock::time_point deadline) {
+  auto py_spy = start_py_spy(process);
+  if (!py_spy) {
+    return Error{ErrorKind::System, why + "; " + py_spy.error().message};
+  }
+  const auto answer = py_spy->finish(deadline);
+  return answer ? hang::read_py_spy(*answer, static_cast<std::uint64_t>(process))
+                : Error{ErrorKind::System, "py-spy has not answered in time"};
+}
 
-/// A rank that waits for nobody, and whose calls have not changed so far.
+/// A rank that waits for nobody.
 bool may_compute(const hang::RankEvidence& rank) {
   const hang::Place& place = rank.place;
-  return !place.stack.empty() && !rank.has_changing_calls && place.state != 'D' && place.state != 'T' &&
+  return !place.stack.empty() && place.state != 'D' && place.state != 'T' &&
          hang::waits_for_others(place.stack).empty();
 }
 
-void note_calls(hang::RankEvidence& rank, const Result<hang::Stack>& stack) {
-  rank.has_changing_calls = stack && !hang::are_same_calls(*stack, rank.place.stack);
+/// Looks again and again for a moment at a rank that may compute: a program that does calls other functions each time,
+/// unlike one that hangs.
+void watch_calls(hang::RankEvidence& rank, Clock::time_point deadline) {
+  constexpr int kTimesWhenRunning = 50;
+  constexpr int kTimesWhenAsleep = 6;  // it would be at the same place each time
+  constexpr int kPauseMs = 4;
+  const auto python = read_as(rank.pid, hang::PythonProcess::find);
+  const int most = !python ? 0 : rank.place.state == 'R' ? kTimesWhenRunning : kTimesWhenAsleep;
+  for (int times = 0; times < most && !rank.has_changing_calls && Clock::now() < deadline; ++times) {
+    (void)::poll(nullptr, 0, kPauseMs);
+    const auto stack = python->read_stack();
+    rank.has_changing_calls = stack && !hang::are_same_calls(*stack, rank.place.stack);
+  }
 }
 
-/// The Pythons of this node that do not describe themselves, all asked about at once.
-class OlderPythons {
+/// Looks again by py-spy.
+void ask_about_calls(hang::RankEvidence& rank, Clock::time_point deadline) {
+  constexpr int kMostTimes = 8;  // each takes some 50 ms of CPU time
+  for (int times = 0; times < kMostTimes && !rank.has_changing_calls && Clock::now() < deadline; ++times) {
+    const auto stack = ask_py_spy(rank.pid, "", deadline);
+    rank.has_changing_calls = stack && !hang::are_same_calls(*stack, rank.place.stack);
+  }
+}
+
+/// Ranks of a node that are looked at again: where more wait for nobody, the judgement does not hang on one.
+constexpr int kMostWatched = 8;
+
+/// `watched` counts such ranks; empty: none is looked at again.
+hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& all, int* watched,
+                             Clock::time_point deadline) {
+  const std::vector<Process> below = descendants(all, worker.pid, {});
+  Program program = find_program(worker, below);
+  hang::RankEvidence rank = describe_running(program.process, below);
+  const bool is_older = !program.stack && program.stack.error().kind == ErrorKind::BadData;
+  set_stack(rank.place, is_older ? ask_py_spy(rank.pid, program.stack.error().message, deadline) : program.stack);
+  const bool is_watched = may_compute(rank) && (!is_older || rank.place.state == 'R') && watched != nullptr &&
+                          std::atomic_ref(*watched).fetch_add(1) < kMostWatched;
+  if (is_watched) {
+    is_older ? ask_about_calls(rank, deadline) : watch_calls(rank, deadline);
+  }
+  return rank;
+}
+
+/// Reads each rank in a process of its own: while it waits for a page of a rank's memory or for a file of it, it waits
+/// as long as the rank does, and must not hide the others.
+class RankReaders {
  public:
-  /// Asks py-spy if our own reader does not know this Python.
-  void set_stack_or_ask(std::size_t rank, hang::RankEvidence& evidence, Result<hang::Stack> stack) {
-    if (stack || stack.error().kind != ErrorKind::BadData) {
-      set_stack(evidence.place, std::move(stack));
-    } else if (auto py_spy = start_py_spy(evidence.pid)) {
-      asked_.emplace_back(rank, std::move(*py_spy));
-    } else {
-      evidence.place.no_stack = stack.error().message + "; " + py_spy.error().message;
-    }
+  RankReaders(std::chrono::milliseconds time, std::chrono::milliseconds extra_time)
+      : end_(Clock::now() + time), extra_time_(extra_time), watched_(share_array<int>(1)) {}
+
+  void start(std::size_t rank, const Process& worker, const std::vector<Process>& all) {
+    const auto read = [=, &all, watched = watched_ ? watched_->get() : nullptr, deadline = end_ - kTimeToAnswer] {
+      const hang::RankEvidence found = read_rank(worker, all, watched, deadline);
+      HelperProgram::end_orphans();
+      return hang::to_line({.ranks = {found}}, kMostBytes);
+    };
+    readers_.push_back({rank, worker, HelperAnswer::start(read)});
   }
 
-  void take_answers(std::vector<hang::RankEvidence>& ranks, Clock::time_point deadline) {
-    for (auto& [rank, py_spy] : asked_) {
-      const auto answer = py_spy.finish(deadline);
-      const auto thread = static_cast<std::uint64_t>(ranks[rank].pid);
-      set_stack(ranks[rank].place, answer ? hang::read_py_spy(*answer, thread)
-                                          : Error{ErrorKind::System, "py-spy has not answered in time"});
+  void take_answers(std::vector<hang::RankEvidence>& ranks) {
+    for (Reader& reader : readers_) {
+      hang::RankEvidence& rank = ranks[reader.rank];
+      auto answer = reader.answer ? hang::join_lines({reader.answer->take(end_, extra_time_).value_or("")}).ranks
+                                  : std::vector<hang::RankEvidence>{};
+      if (!answer.empty()) {
+        rank = std::move(answer.front());
+      } else {
+        rank.pid = reader.worker.pid;
+        rank.place.state = reader.worker.state;
+        rank.place.wait = kernel_function_of(rank.pid);
+        rank.place.no_stack = "its memory could not be read in time";
+      }
     }
-  }
-
-  /// Asks again about ranks that run and may compute, see `watch_calls`.
-  void watch_calls(std::vector<hang::RankEvidence>& ranks, Clock::time_point deadline) {
-    constexpr int kMostTimes = 8;  // each takes some 50 ms of CPU time
-    for (int i = 0; i < kMostTimes && Clock::now() < deadline; ++i) {
-      watch_calls_once(ranks, deadline);
-    }
-  }
-
-  [[nodiscard]] bool contains(std::size_t rank) const {
-    return std::ranges::find(asked_, rank, [](const auto& one) { return one.first; }) != asked_.end();
   }
 
  private:
-  using Asked = std::vector<std::pair<std::size_t, HelperProgram>>;
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+  struct Reader {
+    std::size_t rank;
+    Process worker;
+    Result<HelperAnswer> answer;
+  };
 
-  void watch_calls_once(std::vector<hang::RankEvidence>& ranks, Clock::time_point deadline) {
-    Asked again;
-    for (const auto& [rank, py_spy] : asked_) {
-      if (again.size() == kMostWatched || ranks[rank].place.state != 'R' || !may_compute(ranks[rank])) {
-        continue;
-      }
-      if (auto started = start_py_spy(ranks[rank].pid)) {
-        again.emplace_back(rank, std::move(*started));
-      }
-    }
-    for (auto& [rank, py_spy] : again) {
-      if (const auto answer = py_spy.finish(deadline)) {
-        note_calls(ranks[rank], hang::read_py_spy(*answer, static_cast<std::uint64_t>(ranks[rank].pid)));
-      }
-    }
-  }
-
-  Asked asked_;
+  Clock::time_point end_;
+  std::chrono::milliseconds extra_time_;
+  Result<SharedArray<int>> watched_;
+  std::vector<Reader> readers_;
 };
-
-/// Looks again and again for a moment at ranks that may compute: a program that does calls other functions each time,
-/// unlike one that hangs.
-void watch_calls(std::vector<hang::RankEvidence>& ranks, OlderPythons& older, Clock::time_point deadline) {
-  constexpr int kTimesWhenRunning = 50;
-  constexpr int kTimesWhenAsleep = 5;  // it would be at the same place each time
-  constexpr int kPauseMs = 4;
-  std::vector<std::pair<hang::RankEvidence*, hang::PythonProcess>> watched;
-  for (std::size_t i = 0; i < ranks.size() && watched.size() < kMostWatched; ++i) {
-    const bool is_ours = may_compute(ranks[i]) && !older.contains(i);
-    if (auto python = is_ours ? read_as(ranks[i].pid, hang::PythonProcess::find) : Error{ErrorKind::NotFound, ""}) {
-      watched.emplace_back(&ranks[i], *python);
-    }
-  }
-  for (int times = 0; times < kTimesWhenRunning && !watched.empty() && Clock::now() < deadline; ++times) {
-    (void)::poll(nullptr, 0, kPauseMs);
-    std::erase_if(watched, [&](const auto& one) {
-      auto& [rank, python] = one;
-      note_calls(*rank, python.read_stack());
-      return rank->has_changing_calls || (rank->place.state != 'R' && times >= kTimesWhenAsleep);
-    });
-  }
-  older.watch_calls(ranks, deadline);
-}
 
 /// Only these may say what NCCL knows.
 std::set<uid_t> users_of(const std::vector<hang::RankEvidence>& ranks) {
@@ -311,7 +324,9 @@ bool contains_rank_zero(const control::NodeStatus& status) {
 }  // namespace
 
 hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
-  const auto deadline = Clock::now() + kMostTime;
+  const std::chrono::milliseconds most_time = sources.most_time * 4 / 5;  // the rest is for NCCL and the answer
+  const std::chrono::milliseconds time = std::min(kTimeForRanks, most_time);
+  const auto deadline = Clock::now() + time + kTimeForNccl;
   const std::vector<int> recorders = find_recorders(status, sources.recorder_folder);
   std::vector<int> asked;
   if (sources.asks_recorders) {
@@ -320,7 +335,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   gathered.has_idle_recorders = !recorders.empty() && !sources.asks_recorders;
-  OlderPythons older;
+  RankReaders readers(time, most_time - time);
   for (const control::WorkerStatus& worker : status.workers) {
     hang::RankEvidence& evidence = gathered.ranks.emplace_back();
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
@@ -329,20 +344,18 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     } else if (worker.pid <= 0 || running == all.end()) {
       evidence.place.no_stack = worker.pid <= 0 ? "it is not started yet" : "/proc does not show its process";
     } else {
-      const std::vector<Process> below = descendants(all, worker.pid, {});
-      Program program = find_program(*running, below, sources.stacks);
-      evidence = describe_running(program.process, below);
-      older.set_stack_or_ask(gathered.ranks.size() - 1, evidence, std::move(program.stack));
+      readers.start(gathered.ranks.size() - 1, *running, all);
     }
-    evidence.rank = worker.global_rank;
-    evidence.host = status.host;
   }
-  older.take_answers(gathered.ranks, deadline - kTimeForNccl);
-  watch_calls(gathered.ranks, older, deadline - kTimeForNccl);
+  readers.take_answers(gathered.ranks);
   HelperProgram::end_orphans();
-  const std::string counts =
-      contains_rank_zero(status) ? ask_nccl(sources.nccl, users_of(gathered.ranks), deadline) : "";
-  gathered.progress = read_dumps(asked, sources.recorder_folder, deadline);
+  for (std::size_t i = 0; i < status.workers.size(); ++i) {
+    gathered.ranks[i].rank = status.workers[i].global_rank;
+    gathered.ranks[i].host = status.host;
+  }
+  const auto end = std::max(deadline, Clock::now() + kTimeForNccl);
+  const std::string counts = contains_rank_zero(status) ? ask_nccl(sources.nccl, users_of(gathered.ranks), end) : "";
+  gathered.progress = read_dumps(asked, sources.recorder_folder, end);
   if (gathered.progress.empty()) {
     gathered.progress = hang::to_progress(hang::parse_ras(counts), sources.nccl.world_size);
   }

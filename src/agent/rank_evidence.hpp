@@ -6,22 +6,23 @@
 #include "agent/nccl_client.hpp"
 #include "control/status.hpp"
 #include "hang/evidence.hpp"
-#include "hang/process_memory.hpp"
 
+#include <chrono>
 #include <string>
 
 namespace muster {
 
 /// The sources of evidence beside /proc. An empty one is not asked.
 struct EvidenceSources {
-  hang::Stacks stacks = hang::Stacks::Read;
-  std::string recorder_folder = {};  ///< where PyTorch's flight recorders listen
-  bool asks_recorders = false;       ///< else it is only found out whether there are any
-  NcclQuestion nccl = {};            ///< asked on the node of rank 0, about all ranks
+  std::string recorder_folder = {};            ///< where PyTorch's flight recorders listen
+  bool asks_recorders = false;                 ///< else it is only found out whether there are any
+  NcclQuestion nccl = {};                      ///< asked on the node of rank 0, about all ranks
+  std::chrono::milliseconds most_time{4'000};  ///< after which nobody waits for the answer
 };
 
 /// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.
-/// Takes at most about 1.5 s, for programs that are asked and may not answer.
+/// A rank whose memory or files cannot be read in time is described by its state alone. To be called in a helper
+/// process, whose end ends what still reads.
 [[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources);
 
 /// The kernel function in which the main thread waits; empty: it does not, or the kernel does not say.

@@ -168,8 +168,8 @@ void StopSequence::on_grace_ended() {
     give_up_on_workers({});
     return;
   }
-  look_.start({[late] { return hang::to_line(gather_evidence(late, {}), kMostPlaceBytes); }, kLookTimeout,
-               [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
+  look_.start({[late] { return hang::to_line(gather_evidence(late, {.most_time = kLookTimeout}), kMostPlaceBytes); },
+               kLookTimeout, [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
 }
 
 void StopSequence::give_up_on_workers(const HelperTask::Answer& places) {

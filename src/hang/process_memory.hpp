@@ -32,13 +32,7 @@ struct Mapping {
 /// The offset of a section in an ELF file of 64-bit little-endian numbers, read by `file`. Empty: it has none.
 [[nodiscard]] std::optional<std::uint64_t> find_section(const Memory& file, std::string_view name);
 
-/// Reading the memory of a process may wait as long as the process itself does for a page.
-enum class Stacks {
-  Read,
-  LeaveOut
-};
-
-/// A process that is a Python which describes itself.
+/// A process that is a Python which describes itself. Reading may wait as long as the process itself does for a page.
 class PythonProcess {
  public:
   /// Fails with `NotFound`: not Python; `BadData`: it does not describe itself. The messages name no process, so that

@@ -69,6 +69,7 @@ bool is_helper = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-vari
 
 [[noreturn]] void run_helper(const std::vector<int>& kept, const auto& work) noexcept {
   is_helper = true;
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what its programs leave behind is found below it
   (void)::prctl(PR_SET_NAME, "muster-files");  // users see in a process list what hangs
   close_others(kept);
   work();
@@ -187,30 +188,37 @@ struct RunningTask {
 };
 
 /// Starts the task in a process that `fork` makes.
-Result<RunningTask> start_task(const HelperTask::Task& task, const auto& fork) {
+Result<RunningTask> start_task(const HelperTask::Work& work, std::vector<int> kept, const auto& fork) {
   auto pipe = TRY(make_pipe());
-  std::vector<int> kept = task.kept;
   kept.push_back(pipe.write.get());
-  const pid_t pid = TRY(fork(kept, [&] { send_answer(pipe.write.get(), task.work()); }));
+  const pid_t pid = TRY(fork(kept, [&] { send_answer(pipe.write.get(), work()); }));
   return RunningTask{pid, std::move(pipe.read)};
 }
 
 }  // namespace
 
-HelperTask::Answer HelperTask::wait_for(const Task& task) {
-  const auto started = start_task(task, fork_helper);
-  if (!started) {
-    return task.work();
-  }
-  auto bytes = read_to_end(started->answer.get(), Timeout(started->pid, task.most_time));
-  auto answer = whole_answer(std::move(bytes).value_or(""));
+Result<HelperAnswer> HelperAnswer::start(const std::function<std::string()>& work, const std::vector<int>& kept) {
+  auto started = TRY(start_task(work, kept, fork_helper));
+  return HelperAnswer(started.pid, std::move(started.answer));
+}
+
+std::optional<std::string> HelperAnswer::take(Clock::time_point end, std::chrono::milliseconds extra_time) {
+  constexpr std::chrono::milliseconds kLeastTime{2};  // for what it has said already
+  const auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()), kLeastTime);
+  auto answer = whole_answer(read_to_end(answer_.get(), Timeout(pid_, left, extra_time)).value_or(""));
   if (!answer) {
     // Killed, so that it changes nothing later when its file system responds again.
-    (void)::kill(started->pid, SIGKILL);
+    (void)::kill(pid_, SIGKILL);
   }
   // The pipe was the last descriptor that it closed, so it exits now.
-  (void)::waitpid(started->pid, nullptr, answer ? __WALL : WNOHANG | __WALL);
+  (void)::waitpid(pid_, nullptr, answer ? __WALL : WNOHANG | __WALL);
   return answer;
+}
+
+HelperTask::Answer HelperTask::wait_for(const Task& task) {
+  const auto end = HelperAnswer::Clock::now() + task.most_time;
+  auto started = HelperAnswer::start(task.work, task.kept);
+  return started ? started->take(end, kExtraTimeForRunnable) : task.work();
 }
 
 void HelperTask::start(Task task) {
@@ -227,7 +235,7 @@ void HelperTask::add(Task task) {
 
 void HelperTask::start_first() {
   const Task& first = tasks_.front();
-  auto started = start_task(first, std::bind_front(&HelperProcesses::start, &helpers_));
+  auto started = start_task(first.work, first.kept, std::bind_front(&HelperProcesses::start, &helpers_));
   if (!started) {
     timer_.start(std::chrono::seconds(0), [this, answer = first.work()] { finish(answer); });
     return;

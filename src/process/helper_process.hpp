@@ -2,6 +2,7 @@
 
 // Helper processes, for file system calls of the agent that may hang.
 
+#include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "guard/agent_watchdog.hpp"
 #include "process/timer.hpp"
@@ -20,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -80,6 +82,25 @@ class HelperProcesses {
 
   GuardSharedMemory& page_;
   std::set<pid_t> pids_;
+};
+
+/// Work that a process of its own does, for a helper process that waits for several.
+class HelperAnswer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] static Result<HelperAnswer> start(const std::function<std::string()>& work,
+                                                  const std::vector<int>& kept = {});
+
+  /// Waits until `end`, for a runnable process longer. Ends the process and does not wait for one that hangs; empty: it
+  /// has not answered.
+  [[nodiscard]] std::optional<std::string> take(Clock::time_point end, std::chrono::milliseconds extra_time);
+
+ private:
+  HelperAnswer(pid_t pid, UniqueFd answer) : pid_(pid), answer_(std::move(answer)) {}
+
+  pid_t pid_;
+  UniqueFd answer_;
 };
 
 /// Runs file work in helper processes, because its file system may hang. Does so in the event loop, one task after the

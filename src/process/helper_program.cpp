@@ -36,9 +36,6 @@ const std::vector<std::string> kPlainVariables{"PATH=/usr/local/bin:/usr/bin:/bi
 Result<HelperProgram> HelperProgram::start(const std::vector<std::string>& command,
                                            const std::optional<Rights>& rights) {
   auto pipe = TRY(make_pipe());
-  if (is_helper_process()) {
-    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // for `end_orphans`
-  }
   const pid_t pid = TRY(fork_helper(
       {pipe.write.get()}, [&, parent = ::getpid()] { run_program(command, rights, pipe.write.get(), parent); }));
   return HelperProgram(pid, std::move(pipe.read));

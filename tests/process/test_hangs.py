@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,81 @@ def test_an_older_python_without_py_spy_says_what_it_lacks(muster, stacks):
     assert "as Python 3.13 and later do; cannot run 'py-spy': not found in PATH" in text
     job.signal(signal.SIGTERM)
     assert job.end() == 143
+
+
+# Rank 1 maps a file that looks like a Python of its own, and whoever reads the page of its description waits for ever.
+BLOCKS_READERS = """
+import ctypes, fcntl, mmap, os, signal, struct, sys
+
+def block_readers(path, size=1 << 16, address=1 << 28):
+    names = b"\\0.PyRuntime\\0.names\\0"
+    def section(name, offset, length):
+        return struct.pack("<IIQQQQIIQQ", name, 1, 0, 0, offset, length, 0, 0, 1, 0)
+    head = b"\\x7fELF\\x02\\x01\\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64, 0, 64, 0, 0, 64, 3, 2)
+    sections = bytes(64) + section(1, size, size) + section(12, 256, len(names))
+    with open(path, "w+b") as file:
+        file.write(head + sections + names)
+        file.truncate(2 * size)  # a hole
+        libc = ctypes.CDLL(None)
+        libc.mmap.argtypes = [ctypes.c_size_t, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_size_t]
+        libc.mmap(address, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | 0x10, file.fileno(), size)
+    fault = libc.syscall(323 if os.uname().machine == "x86_64" else 282, os.O_CLOEXEC)
+    fcntl.ioctl(fault, 0xC018AA3F, struct.pack("<QQQ", 0xAA, 0, 0))
+    fcntl.ioctl(fault, 0xC020AA00, struct.pack("<QQQQ", address, size, 1, 0))
+
+def train():
+    print("ready", flush=True)
+    while True:
+        signal.pause()
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN if "stubborn" in sys.argv else signal.SIG_DFL)
+if os.environ["RANK"] == "1":
+    block_readers(sys.argv[1])
+train()
+"""
+
+
+@pytest.fixture
+def blocked_job(muster, tmp_path):
+    """Starts a job of three ranks, of which one makes those wait who read its memory."""
+    if os.geteuid() != 0 or not Path("/dev/userfaultfd").exists():
+        pytest.skip("needs root and userfaultfd(2)")
+    script = tmp_path / "train.py"
+    script.write_text(BLOCKS_READERS)
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+
+        def start(python, *options):
+            worker = ["--no-python", python, script, f"{folder}/python3", *options]
+            job = muster.start("--nproc-per-node=3", "--hang-report=0", "--grace=0.3", *worker)
+            wait_until(lambda: job.out.text.count("ready") == 3, "all ranks to wait")
+            return job
+
+        yield start
+
+
+def test_a_rank_whose_memory_cannot_be_read_hides_no_other(blocked_job, stacks):
+    for python in newer_pythons():
+        job = blocked_job(python)
+
+        def found(job=job):
+            groups = {tuple(group["ranks"]): group for group in document_of(stacks(job, "--json"))["stacks"]}
+            return groups if (0, 2) in groups else None
+
+        groups = wait_until(found, "the other ranks to be at one place")
+        assert [function for _, function, _ in groups[(0, 2)]["stack"]] == ["train", "<module>"]
+        assert (groups[(1,)]["state"], groups[(1,)]["no_stack"]) == ("S", "its memory could not be read in time")
+        job.signal(signal.SIGTERM)
+        assert job.end() == 143
+
+
+def test_such_a_rank_does_not_hide_where_others_are_that_do_not_end(blocked_job):
+    for python in newer_pythons():
+        job = blocked_job(python, "stubborn")
+        job.signal(signal.SIGTERM)
+        assert job.end() == 143
+        assert job.err.text.count("did not end within 0.30 s of SIGTERM; it is at train.py:") == 2
+        assert job.err.text.count("did not end within 0.30 s of SIGTERM; it is in state S") == 1
 
 
 # Each rank makes a pipe as the monitor thread of PyTorch's recorder does, looks at it, writes a line as that does, and
