@@ -76,6 +76,8 @@ void ControlLineFilter::feed(std::string_view bytes, std::string& out) {
       (last == kSeparator ? kept_ : out) += last;
     } else if (kept_.back() == '\n') {
       send();
+    } else if (kept_.size() > kMostControlBytes) {
+      finish(out);
     }
   }
 }

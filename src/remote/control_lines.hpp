@@ -50,7 +50,11 @@ inline constexpr const char* kExit = "bye";           ///< the end of the job; w
 /// Encodes a control line. No other program writes such lines: the launcher has chosen the nonce at random.
 [[nodiscard]] std::string write_control(const std::string& nonce, const std::string& kind, const std::string& text);
 
-/// Removes control lines from an agent's output; other bytes pass unchanged.
+/// Size limit of a control line: the report of the largest job is far shorter.
+inline constexpr std::size_t kMostControlBytes = std::size_t{64} << 20U;
+
+/// Removes control lines from an agent's output; other bytes pass unchanged, and those of a control line that is too
+/// long.
 class ControlLineFilter {
  public:
   explicit ControlLineFilter(std::string nonce);

@@ -119,5 +119,13 @@ TEST(Words, AreLookedForInTimeThatGrowsWithTheBytes) {
   EXPECT_EQ(filtered.rest.size(), 2 * separators.size());
 }
 
+TEST(Words, ThatNeverEndAreNotKept) {
+  constexpr std::size_t kStep = std::size_t{1} << 16U;
+  const std::string endless = "\x1enonce report " + std::string(kMostControlBytes + kStep, 'x') + "\nrest";
+  const Filtered filtered = filter(endless + write_control("nonce", kHello, "x"), kStep);
+  EXPECT_EQ(filtered.words, "here=x;");
+  EXPECT_EQ(filtered.rest.size(), endless.size());
+}
+
 }  // namespace
 }  // namespace muster
