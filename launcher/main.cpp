@@ -130,7 +130,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
 int main(int argc, char** argv) {
   const muster::Inherited inherited = muster::setup_process();
   try {
-    const auto exit_code = muster::launch({argv, static_cast<std::size_t>(argc)}, inherited);
+    const auto may_start = muster::check_stack_limit();
+    const auto exit_code = may_start ? muster::launch({argv, static_cast<std::size_t>(argc)}, inherited)
+                                     : muster::Result<int>(may_start.error());
     if (exit_code) {
       return *exit_code;
     }

@@ -129,6 +129,17 @@ Inherited setup_process() {
   return inherited;
 }
 
+Result<void> check_stack_limit() {
+  // The kernel lets arguments and variables take 128 KiB of any stack, or a quarter of a large one.
+  constexpr rlim_t kNeeded = rlim_t{512} << 10U;
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kNeeded) {
+    return {};
+  }
+  return Error{ErrorKind::System, "the limit of the stack is " + std::to_string(stack.rlim_cur >> 10U) +
+                                      " KiB (ulimit -s), expected at least " + std::to_string(kNeeded >> 10U) + " KiB"};
+}
+
 void pass_to_worker(int descriptor) {
   struct stat status {};
   if (descriptor > 2 && ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) {

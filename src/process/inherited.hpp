@@ -30,6 +30,10 @@ struct Inherited {
 /// descriptor limit.
 [[nodiscard]] Inherited setup_process();
 
+/// Fails if the stack may not grow as far as muster needs (`ulimit -s`). The limit stays as it is: workers inherit it.
+/// To be called before a function whose own frame is large.
+[[nodiscard]] Result<void> check_stack_limit();
+
 /// Lets workers inherit this socket as an exception. Does nothing for other descriptors.
 void pass_to_worker(int descriptor);
 

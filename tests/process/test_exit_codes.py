@@ -115,6 +115,26 @@ def test_refused_random_numbers_are_71(muster, worker, command):
     assert "cannot draw random numbers: getrandom: Operation not permitted" in job.err.text
 
 
+@pytest.mark.plain_build
+@pytest.mark.parametrize("kib", [64, 96, 511])
+@pytest.mark.parametrize("command", [["--", "true"], ["--hosts=localhost", "--", "true"], ["--version"]], ids=str)
+def test_a_small_limit_of_the_stack_is_71(muster, command, kib):
+    job = muster.run(*command, through=["prlimit", f"--stack={kib << 10}"])
+
+    assert job.code == 71, job.words()
+    assert f"the limit of the stack is {kib} KiB (ulimit -s), expected at least 512 KiB" in job.err.text
+
+
+@pytest.mark.plain_build
+def test_the_smallest_limit_of_the_stack_suffices_and_is_the_workers(muster):
+    variables = {"LONG": "x" * 100_000}  # takes of the stack what the kernel allows, nearly
+
+    job = muster.run("--", "sh", "-c", "ulimit -s", env=variables, through=["prlimit", f"--stack={512 << 10}"])
+
+    assert job.code == 0, job.words()
+    assert job.out.text == "512\n"
+
+
 @pytest.mark.parametrize(
     "command",
     [["token"], ["doctor"], ["plan", "--", "true"], ["explain", "--", "true"], ["--help"], ["--version"]],
