@@ -223,6 +223,10 @@ std::optional<std::string> nearest_name(std::string_view typed, std::span<const 
   for (const std::string& name : known) {
     constexpr std::size_t kTellingLetters = 3;
     const bool is_beginning = typed.size() >= kTellingLetters && name.starts_with(typed);
+    const std::size_t longer = std::max(typed.size(), name.size()) - std::min(typed.size(), name.size());
+    if (longer >= least && !is_beginning) {  // not near, and it could have megabytes
+      continue;
+    }
     const std::size_t distance = is_beginning ? 1 : edit_distance(typed, name);
     if (distance < least) {
       least = distance;

@@ -114,6 +114,10 @@ TEST(NearestName, KnowsNothingThatIsFar) {
   EXPECT_EQ(nearest_name("grace", {}), std::nullopt);
 }
 
+TEST(NearestName, DoesNotCompareNamesOfVeryDifferentLengths) {
+  EXPECT_EQ(nearest(std::string(std::size_t{64} << 20U, 'e')), std::nullopt);
+}
+
 TEST(DescribeRanges, JoinsNeighbours) {
   EXPECT_EQ(describe_ranges(std::vector<int>{}), "");
   EXPECT_EQ(describe_ranges(std::vector<int>{5}), "5");
