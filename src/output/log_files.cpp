@@ -118,6 +118,10 @@ void LogFiles::note_opened(LogFile& file, int error_number) {
   is_late_ = false;
   file.opened =
       error_number == 0 ? Result<>() : system_error("cannot create the log file '" + file.path + "'", error_number);
+  if (!*file.opened && !are_needed_) {
+    log_warning(file.opened->error().message + ", going on without it");
+    file.opened = Result<>();
+  }
   if (--unknown_ == 0) {
     go_on();
   }
@@ -137,9 +141,10 @@ void LogFiles::note_missing(LogFile& file, const FileLoss& loss) {
 // --- Waiting for files ----------------------------------------------------------------------------
 
 bool LogFiles::are_open(const std::function<void()>& next) {
-  // While the queue is stalled, for example by bytes of the previous attempt, no file is created either.
+  // While the queue is stalled, no file is created either.
   is_late_ = is_late_ || (unknown_ > 0 && queue_->is_stalled());
-  if (unknown_ == 0 || is_late_) {
+  if (unknown_ == 0 || is_late_ || !are_needed_) {
+    are_needed_ = false;
     return true;
   }
   when_open_ = next;
@@ -158,6 +163,7 @@ void LogFiles::stop_waiting_for_files() {
 
 void LogFiles::go_on() {
   if (auto next = std::exchange(when_open_, {})) {
+    are_needed_ = false;
     boost::asio::post(io_, std::move(next));
   }
   open_timer_.cancel();

@@ -48,7 +48,8 @@ class LogFiles : public QueueOwner {
   void close(const LogFile& file);
 
   /// True when every file is created or has failed, or when the file system has taken nothing for longer than the
-  /// stall timeout, which is reported; otherwise `next` is called once that is so.
+  /// stall timeout, which is reported; otherwise `next` is called once that is so. Files of later attempts are not
+  /// waited for: a job that has run once starts again without its disk.
   [[nodiscard]] bool are_open(const std::function<void()>& next);
 
   /// True when the stall timeout has passed and the file system still does not respond.
@@ -95,6 +96,7 @@ class LogFiles : public QueueOwner {
   std::vector<std::shared_ptr<LogFile>> files_;  ///< by their number
   std::size_t unknown_ = 0;                      ///< files that are neither created nor failed yet
   bool is_late_ = false;                         ///< the wait for files has timed out and was reported
+  bool are_needed_ = true;                       ///< the first attempt has not begun: a file that fails ends the job
   std::deque<InFlight> on_the_way_;
 };
 

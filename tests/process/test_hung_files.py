@@ -170,14 +170,17 @@ def test_the_next_attempt_has_log_files_after_the_writers_kill(muster, tmp_path)
 @pytest.mark.full
 def test_a_job_starts_again_while_its_disk_hangs(muster, start, disk):
     go = muster.folder / "go"
-    script = f"echo up; [ -e {go} ] && exit 0; while ! [ -e {go} ]; do sleep 0.01; done; exit 7"
-    job = start(("logs",), script, "--max-restarts=1", "--console-stall=10")
+    first = f"while ! [ -e {go} ]; do sleep 0.01; done; exit 7"
+    script = f"echo up; if ! [ -e {go} ]; then {first}; fi; while :; do sleep 0.01; done"
+    job = start(("logs",), script, "--max-restarts=1", "--console-stall=3600")
     disk.freeze()
 
     go.touch()
 
-    assert job.end() == 0
-    assert job.said_about("the file system of", "attempt_1", "does not respond")
+    job.out.wait_for("up", times=4)  # the second attempt has not waited for its files
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+    assert job.said_about("log files could not be made in time", "attempt_1")
     assert job.said_about("attempt_1/worker_0.out", "lacks 3 bytes")
 
 

@@ -78,14 +78,25 @@ TEST_F(LogFilesTest, AreWaitedForUntilTheirFolderHasTakenNothingForTooLong) {
   EXPECT_NE(warnings_.front().find("does not respond"), std::string::npos);
 }
 
-TEST_F(LogFilesTest, AreNotWaitedForBehindThoseOfTheAttemptBefore) {
-  const auto before = open_and_stop();
-  while (!logs_.are_congested()) {  // more than the pipe to the writer holds
-    logs_.write(*before, std::string(65'536, 'x'));
-  }
-  ASSERT_TRUE(run_until([&] { return logs_.queue()->is_stalled(); }));
+TEST_F(LogFilesTest, AreNotWaitedForWhenAnAttemptHasBegunBefore) {
+  (void)open_and_stop();
+  EXPECT_TRUE(logs_.are_open([] {}));
   (void)logs_.open(path("of the next attempt"));
   EXPECT_TRUE(logs_.are_open([] {}));
+}
+
+TEST_F(LogFilesTest, ThatCannotBeMadeAreAnErrorInTheFirstAttemptAlone) {
+  std::ofstream(path("file")).close();
+  const auto first = logs_.open(path("file/first"));
+  bool goes_on = false;
+  EXPECT_FALSE(logs_.are_open([&] { goes_on = true; }));
+  ASSERT_TRUE(run_until([&] { return goes_on; }));
+  EXPECT_FALSE(*first->opened);
+  const auto later = logs_.open(path("file/later"));
+  ASSERT_TRUE(run_until([&] { return later->opened.has_value(); }));
+  EXPECT_TRUE(*later->opened);
+  ASSERT_EQ(warnings_.size(), 1U);
+  EXPECT_NE(warnings_.front().find("cannot create the log file"), std::string::npos);
 }
 
 }  // namespace
