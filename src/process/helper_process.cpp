@@ -69,7 +69,7 @@ bool is_helper = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-vari
 
 [[noreturn]] void run_helper(const std::vector<int>& kept, const auto& work) noexcept {
   is_helper = true;
-  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what its programs leave behind is found below it
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);    // what its programs leave behind is found below it
   (void)::prctl(PR_SET_NAME, "muster-files");  // users see in a process list what hangs
   close_others(kept);
   work();
