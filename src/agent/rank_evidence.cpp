@@ -188,8 +188,8 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   if (!rights) {
     return Error{ErrorKind::System, "py-spy is not asked: " + rights.error().message};
   }
-  const bool means_our_files = file_tree_of(process) == file_tree_of(::getpid());
-  if (!is_in_our_user_namespace(process) || (*rights && !means_our_files)) {
+  const bool is_beside_us = container_of(process) == container_of(::getpid());
+  if (!is_in_our_user_namespace(process) || (*rights && !is_beside_us)) {
     return Error{ErrorKind::NotFound, "py-spy is not asked: it is in a container of its own"};
   }
   const std::string program = TRY(read_as(process, find_py_spy));

@@ -2,6 +2,7 @@
 // process that can open the socket may send anything, so every field is checked.
 #include "control/control.hpp"
 
+#include "base/display_text.hpp"
 #include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "environment/mounted_files.hpp"
@@ -520,7 +521,7 @@ namespace {
 
 /// "'train' (pid 4711)".
 std::string describe(const FoundAgent& agent) {
-  return (agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
+  return (agent.job_id.empty() ? "a job without an id" : "'" + visible_line(agent.job_id) + "'") + " (pid " +
          std::to_string(agent.pid) + ")";
 }
 

@@ -23,6 +23,7 @@ const std::vector<std::string> kPlainVariables{"PATH=/usr/local/bin:/usr/bin:/bi
   const std::vector<char*> arguments = pointers(command);
   const std::vector<char*> variables = pointers(kPlainVariables);
   const bool has_rights = !rights || (::chdir("/") == 0 && take_rights(*rights));
+  (void)::setsid();  // no terminal: whoever has one can type into the shell that reads it (TIOCSTI)
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the rights, with which the kernel takes it away
   if (has_rights && ::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
     (void)(rights ? ::execve(arguments.front(), arguments.data(), variables.data())

@@ -180,14 +180,17 @@ bool is_in_our_user_namespace(pid_t process) {
   return namespace_of(std::to_string(process), "user") == namespace_of("self", "user");
 }
 
-std::string file_tree_of(pid_t process) {
-  const std::string folder = "/proc/" + std::to_string(process);
+std::string container_of(pid_t process) {
+  const std::string number = std::to_string(process);
   struct stat root {};
-  if (::stat((folder + "/root/").c_str(), &root) != 0) {
+  if (::stat(("/proc/" + number + "/root/").c_str(), &root) != 0) {
     return {};
   }
-  return namespace_of(std::to_string(process), "mnt") + " " + std::to_string(root.st_dev) + ":" +
-         std::to_string(root.st_ino);
+  std::string container = std::to_string(root.st_dev) + ":" + std::to_string(root.st_ino);
+  for (const char* const kind : {"mnt", "net", "ipc", "uts", "pid"}) {
+    container += " " + namespace_of(number, kind);
+  }
+  return container;
 }
 
 }  // namespace muster

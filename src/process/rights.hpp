@@ -68,7 +68,7 @@ class FileRights {
 /// True if its capabilities mean what ours do (user_namespaces(7)).
 [[nodiscard]] bool is_in_our_user_namespace(pid_t process);
 
-/// The mounts and the root of a process, by which a path means a file; empty: not readable.
-[[nodiscard]] std::string file_tree_of(pid_t process);
+/// The root and the namespaces of a process: what its paths mean, and what it can reach. Empty: not readable.
+[[nodiscard]] std::string container_of(pid_t process);
 
 }  // namespace muster

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.deadlines import wait_until
+from support.muster import binary
 from support.processes import is_alive
 
 RECORDED = Path(__file__).parents[1] / "unit/hang/data/py-spy-0.4.3.json"
@@ -17,6 +18,7 @@ OLDER_PYTHON = "/usr/bin/python3"
 
 # Notes its rights, and answers as the real one has answered.
 PY_SPY = """#!/bin/sh
+(: </dev/tty) 2>/dev/null && touch '{folder}/'has-terminal
 grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapBnd|NoNewPrivs):' /proc/self/status > '{folder}/'ran.$$
 echo "secret ${{SECRET-none}} in $PWD" >> '{folder}/'ran.$$
 mv '{folder}/'ran.$$ '{folder}/'rights.$$
@@ -100,6 +102,19 @@ def test_a_worker_of_another_user_names_a_program_that_runs_as_that_user(muster,
     end(job)
 
 
+def test_a_program_that_a_rank_names_has_no_terminal(muster, terminal, document_of, folder):
+    """Who has one can type into the shell of its owner."""
+    options = ["--nproc-per-node=2", "--hang-report=0", "--no-python"]
+    one = terminal(binary(), *options, "--", *NOBODY, folder / "python3", "-c", WAITS)
+    one.screen.wait_for("ready", times=2)
+
+    wait_until(lambda: rights_in(folder) or muster.run("stacks", f"--job={one.pid}") and None, "py-spy")
+
+    assert not (folder / "has-terminal").exists()
+    os.kill(one.pid, signal.SIGTERM)
+    assert one.end() == 143
+
+
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize("dropping", ["from within", "several users", "fewer capabilities"])
 def test_whoever_has_fewer_rights_gets_none_of_root(muster, document_of, folder, dropping):
@@ -163,8 +178,8 @@ def test_what_the_program_leaves_behind_ends_before_the_job(muster, document_of,
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize(
     "within",
-    [["unshare", "--user", "--map-root-user"], ["unshare", "--mount", *NOBODY]],
-    ids=["another user namespace", "another user with mounts of its own"],
+    [["unshare", "--user", "--map-root-user"], ["unshare", "--mount", *NOBODY], ["unshare", "--net", *NOBODY]],
+    ids=["another user namespace", "another user with mounts of its own", "another user without a network"],
 )
 def test_a_rank_in_a_container_of_its_own_names_no_program(muster, document_of, folder, within):
     job = muster.start(
