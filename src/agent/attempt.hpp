@@ -148,7 +148,7 @@ class Attempt {
   void act(const SendStopSignal& action);
   void act(const StopOrphans& action);
   void act(const StartGrace& /*action*/) { stop_.start_grace(); }
-  void act(const TellGrace& action) { stop_.tell_grace(action.signal); }
+  void act(const TellGrace& action) { stop_.tell_grace(action); }
   void act(const KillEverything& action);
   void act(const Finish& action);
   void rest();

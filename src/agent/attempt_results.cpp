@@ -422,9 +422,10 @@ void AttemptLog::on_asked_to_end(const EndRequest& request) {
            (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
 }
 
-void AttemptLog::on_repeated_request(int signal, std::chrono::nanoseconds left) {
-  log_info(signal_name(signal) + " received again: what was asked to end keeps its time, " + seconds_of(left) +
-           " left; SIGINT (Ctrl-C) kills now");
+void AttemptLog::on_late_request(const TellGrace& request, std::chrono::nanoseconds left) {
+  log_info(signal_name(request.signal) + (request.is_repeated ? " received again" : " received") +
+           ": what was asked to end keeps its time, " + seconds_of(left) + " left; " +
+           (request.is_repeated ? "" : "another ") + "SIGINT (Ctrl-C) kills now");
 }
 
 void AttemptLog::on_still_waiting(std::chrono::nanoseconds left) {

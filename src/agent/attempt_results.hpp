@@ -92,8 +92,8 @@ class AttemptLog {
   /// A service failed when the workers no longer needed it.
   void on_unneeded_failure(const ServiceFailure& failure);
   void on_asked_to_end(const EndRequest& request);
-  /// Another request to end, which changes nothing.
-  void on_repeated_request(int signal, std::chrono::nanoseconds left);
+  /// A request to end that changes nothing.
+  void on_late_request(const TellGrace& request, std::chrono::nanoseconds left);
   /// Called from time to time during the grace.
   void on_still_waiting(std::chrono::nanoseconds left);
   /// `place`: "at train.py:12 in save"; empty: not known.

@@ -311,7 +311,7 @@ std::set<uid_t> users_of(const std::vector<hang::RankEvidence>& ranks) {
   std::set<uid_t> users;
   for (const hang::RankEvidence& rank : ranks) {
     if (const auto rights = rights_of(rank.pid)) {
-      users.insert(rights->users[Rights::kEffective]);
+      users.insert(rights->users[Rights::Effective]);
     }
   }
   return users;

@@ -56,7 +56,7 @@ class StopSequence : private StopTimersOwner {
   /// All workers have ended. After a success, their orphans get some time to exit by themselves.
   void stop_orphans(bool is_succeeding);
   void start_grace() { grace_.start(); }
-  void tell_grace(int signal) { log_.on_repeated_request(signal, grace_.left()); }
+  void tell_grace(const TellGrace& request) { log_.on_late_request(request, grace_.left()); }
   /// Sends SIGKILL to every process until none is left.
   void kill();
   void cancel();

@@ -14,6 +14,23 @@
 
 namespace muster {
 
+namespace {
+
+/// True for a link that another user has put into a folder of all users, such as /tmp, as the kernel tells them with
+/// fs.protected_symlinks (proc_sys_fs(5)).
+bool is_strangers(const std::filesystem::path& link) {
+  const std::string folder = link.has_parent_path() ? link.parent_path().string() : ".";
+  struct stat holding {};
+  struct stat held {};
+  if (::stat(folder.c_str(), &holding) != 0 || ::lstat(link.c_str(), &held) != 0) {
+    return false;
+  }
+  const bool is_of_all = (holding.st_mode & S_ISVTX) != 0 && (holding.st_mode & S_IWOTH) != 0;
+  return is_of_all && held.st_uid != ::geteuid() && held.st_uid != holding.st_uid;
+}
+
+}  // namespace
+
 std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed) {
   constexpr int kMost = 40;  // the kernel's limit
   failed.clear();
@@ -21,6 +38,10 @@ std::filesystem::path follow_links(std::filesystem::path path, std::error_code& 
     std::error_code is_no_link;
     const std::filesystem::path target = std::filesystem::read_symlink(path, is_no_link);
     if (is_no_link) {
+      return path;
+    }
+    if (is_strangers(path)) {
+      failed = std::make_error_code(std::errc::permission_denied);
       return path;
     }
     path = path.parent_path() / target;  // an absolute target replaces all of it

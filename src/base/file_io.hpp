@@ -61,7 +61,8 @@ struct Pipe {
 [[nodiscard]] Result<Pipe> make_pipe();
 
 /// The path behind a chain of links. Unlike realpath(3) it also works for a missing file, and keeps the directories
-/// of the path as they are named. Fails for a cycle of links.
+/// of the path as they are named. Fails for a cycle of links, and for a link of another user
+/// in a folder of all users.
 [[nodiscard]] std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed);
 
 enum class NullFor {

@@ -432,21 +432,28 @@ void take_answer(Greeting& greeting, Found& found) {
   }
 }
 
+/// Polls all of them. Empty: none has answered in time.
+std::vector<pollfd> poll_all(const std::vector<Greeting>& greetings, Clock::time_point until) {
+  std::vector<pollfd> polled;
+  polled.reserve(greetings.size());
+  for (const Greeting& greeting : greetings) {
+    polled.push_back({greeting.connection.fd.get(), POLLIN, 0});
+  }
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+  const int count = ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+  return count == 0 || (count < 0 && errno != EINTR) ? std::vector<pollfd>() : polled;
+}
+
 /// Waits for the answers of all together, so that silent ones do not add up.
 void await_answers(std::vector<Greeting>& greetings, Found& found) {
   const Clock::time_point until = Clock::now() + kHelloTimeout;
   while (!greetings.empty()) {
-    std::vector<pollfd> ready;
-    for (const Greeting& greeting : greetings) {
-      ready.push_back({greeting.connection.fd.get(), POLLIN, 0});
-    }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    const int count = ::poll(ready.data(), ready.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (count == 0 || (count < 0 && errno != EINTR)) {
+    const std::vector<pollfd> polled = poll_all(greetings, until);
+    if (polled.empty()) {
       break;
     }
-    for (std::size_t i = 0; i < ready.size(); ++i) {
-      if (ready[i].revents != 0) {
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents != 0) {
         take_answer(greetings[i], found);
       }
     }
@@ -525,6 +532,20 @@ std::string describe(const FoundAgent& agent) {
          std::to_string(agent.pid) + ")";
 }
 
+/// Says why none of several jobs, or of no jobs, is meant.
+Error no_choice(const Found& found, const std::vector<FoundAgent>& chosen, const std::optional<std::string>& wanted) {
+  std::vector<std::string> names;
+  for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
+    names.push_back(describe(agent));
+  }
+  if (chosen.size() > 1) {
+    return {ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
+                                     " run here: " + join(names, ", ") + "; choose one with --job PID"};
+  }
+  return wanted && !names.empty() ? no_job(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
+                                  : no_job(found, "no job of muster runs here");
+}
+
 }  // namespace
 
 Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
@@ -543,19 +564,7 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
     std::erase_if(chosen,
                   [&](const FoundAgent& agent) { return !is_own(agent) && wanted != std::to_string(agent.pid); });
   }
-  if (chosen.size() == 1) {
-    return chosen.front();
-  }
-  std::vector<std::string> names;
-  for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
-    names.push_back(describe(agent));
-  }
-  if (chosen.size() > 1) {
-    return Error{ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
-                                          " run here: " + join(names, ", ") + "; choose one with --job PID"};
-  }
-  return wanted && !names.empty() ? no_job(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
-                                  : no_job(found, "no job of muster runs here");
+  return chosen.size() == 1 ? Result<FoundAgent>(chosen.front()) : no_choice(found, chosen, wanted);
 }
 
 Result<json::object> ask(const FoundAgent& agent, const Request& request, std::chrono::milliseconds most_time) {

@@ -137,8 +137,8 @@ Result<std::optional<Rights>> rights_for_program(const Rights& own, const Rights
 }
 
 bool take_rights(const Rights& rights) {
-  const uid_t user = rights.users[Rights::kEffective];
-  const gid_t group = rights.groups[Rights::kEffective];
+  const uid_t user = rights.users[Rights::Effective];
+  const gid_t group = rights.groups[Rights::Effective];
   bool are_taken = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && limit_capabilities(rights.capabilities) &&
                    ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 && set_groups(rights.more_groups) &&
                    ::syscall(SYS_setresgid, group, group, group) == 0 &&
@@ -151,17 +151,16 @@ bool take_rights(const Rights& rights) {
 
 FileRights::FileRights(const Rights& own, const Rights& others)
     : own_(own),
-      differ_(own.users[Rights::kForFiles] != others.users[Rights::kForFiles] ||
-              own.groups[Rights::kForFiles] != others.groups[Rights::kForFiles] ||
-              own.more_groups != others.more_groups),
+      differ_(own.users[Rights::ForFiles] != others.users[Rights::ForFiles] ||
+              own.groups[Rights::ForFiles] != others.groups[Rights::ForFiles] || own.more_groups != others.more_groups),
       are_taken_(!differ_ || (set_groups(others.more_groups) &&
-                              set_number_for_files(SYS_setfsgid, others.groups[Rights::kForFiles]) &&
-                              set_number_for_files(SYS_setfsuid, others.users[Rights::kForFiles]))) {}
+                              set_number_for_files(SYS_setfsgid, others.groups[Rights::ForFiles]) &&
+                              set_number_for_files(SYS_setfsuid, others.users[Rights::ForFiles]))) {}
 
 FileRights::~FileRights() {
   if (differ_) {
-    (void)set_number_for_files(SYS_setfsuid, own_.users[Rights::kForFiles]);
-    (void)set_number_for_files(SYS_setfsgid, own_.groups[Rights::kForFiles]);
+    (void)set_number_for_files(SYS_setfsuid, own_.users[Rights::ForFiles]);
+    (void)set_number_for_files(SYS_setfsgid, own_.groups[Rights::ForFiles]);
     (void)set_groups(own_.more_groups);
   }
 }

@@ -20,10 +20,10 @@ namespace muster {
 struct Rights {
   /// Order of the users and of the groups.
   enum Kind : std::uint8_t {
-    kReal,
-    kEffective,
-    kSaved,
-    kForFiles
+    Real,
+    Effective,
+    Saved,
+    ForFiles
   };
   std::array<uid_t, 4> users{};
   std::array<gid_t, 4> groups{};

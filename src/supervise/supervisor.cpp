@@ -120,6 +120,9 @@ std::vector<Action> Supervisor::handle(const StopRequested& request) {
   if (!has_failed_ && !all_deciding_succeeded()) {
     stop_signal_ = request.signal;
   }
+  if (state_ == State::Stopping) {
+    return {TellGrace{request.signal, /*is_repeated=*/false}};
+  }
   // Orphans have got SIGTERM already; their grace goes on.
   return state_ == State::Running ? send_stop_signal(request.signal) : std::vector<Action>{};
 }

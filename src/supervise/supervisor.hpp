@@ -89,9 +89,10 @@ struct SendStopSignal {
 /// All workers have ended: send the stop signal to their orphans, and watch for NothingLeft.
 struct StopOrphans {};
 struct StartGrace {};
-/// A repeated request to end changes nothing: say how much of the grace is left.
+/// A request to end that changes nothing: say how much of the grace is left.
 struct TellGrace {
   int signal = 0;
+  bool is_repeated = true;  ///< false: something else has asked before
 };
 /// Send SIGKILL to every process of the job until none is left; after a limit: GaveUpWaiting.
 struct KillEverything {};

@@ -230,7 +230,7 @@ class TestErrorFiles:
 
         assert job.code == 3
         if self.was_read(job):
-            assert "RuntimeError: x" in job.said_about("error file")
+            assert "RuntimeError: x" in job.said_about("its error file says")
             assert "RuntimeError: x" in json.dumps(job.report["first_failure"])
 
     def test_an_error_file_is_read_after_shared_memory_was_cleared(self, muster):
@@ -244,14 +244,14 @@ class TestErrorFiles:
 
         assert job.code == 3
         if self.was_read(job):
-            assert "out of luck" in job.said_about("error file")
+            assert "out of luck" in job.said_about("its error file says")
 
     def test_the_short_form_of_an_error_file_is_read(self, muster, tmp_path):
         job = self.fail_with(muster, tmp_path, b'{"message": "out of luck", "timestamp": 123}')
 
         assert job.code == 3
         if self.was_read(job):
-            assert "out of luck" in job.said_about("error file")
+            assert "out of luck" in job.said_about("its error file says")
 
     def test_another_workers_error_file_is_not_used(self, muster, tmp_path, worker):
         (tmp_path / "error").write_text(json.dumps(TORCH_ERROR))
@@ -312,6 +312,23 @@ class TestErrorFiles:
         muster.run("--nproc-per-node=4", "--", "true")
 
         assert os.listdir(tmp_path) == []
+
+
+def test_a_report_is_not_written_through_another_users_link_in_a_folder_of_all(muster, tmp_path):
+    everybodys = tmp_path / "everybodys"
+    everybodys.mkdir()
+    everybodys.chmod(0o1777)
+    (tmp_path / "precious").write_text("kept")
+    for name, owner in (("planted", 65534), ("own", os.geteuid())):
+        (everybodys / name).symlink_to(tmp_path / "precious")
+        os.lchown(everybodys / name, owner, owner)
+
+    refused = muster.run("--report", everybodys / "planted", "--", "true")
+    assert refused.code == 78 or refused.code == 64, refused.words()
+    assert (tmp_path / "precious").read_text() == "kept"
+
+    assert muster.run("--report", everybodys / "own", "--", "true").code == 0
+    assert json.loads((tmp_path / "precious").read_text())["verdict"] == "succeeded"
 
 
 def test_a_planted_symlink_beside_the_report_is_not_followed(muster):

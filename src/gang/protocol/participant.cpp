@@ -263,7 +263,8 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
   const bool is_urgent = is_known && is_from_keyboard(stop.signal);
   urgent_stops_ += is_urgent ? 1 : 0;
   self_signal_ = self_signal_.value_or(stop.signal);
-  if (has_workers() && !stop.workers_know) {
+  const bool limits_grace = is_known && stop.most_grace;  // the leader tells all nodes, this one too
+  if (has_workers() && !stop.workers_know && !limits_grace) {
     actions_.emplace_back(PassSignal{stop.signal});
   }
   send(StopFromAgent{stop.signal, is_urgent, stop.most_grace});

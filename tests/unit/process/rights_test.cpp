@@ -85,7 +85,7 @@ TEST(RightsForProgram, AreNeverMoreThanOurs) {
 }
 
 TEST(RightsForProgram, AreNotKnownOfAProgramOfSeveralUsers) {
-  for (const auto kind : {Rights::kReal, Rights::kEffective, Rights::kSaved, Rights::kForFiles}) {
+  for (const auto kind : {Rights::Real, Rights::Effective, Rights::Saved, Rights::ForFiles}) {
     Rights user = rights(0, kAll);
     Rights group = rights(0, kAll);
     user.users[kind] = 65534;

@@ -26,7 +26,9 @@ namespace muster {
     std::string operator()(const SendStopSignal& ask) const { return "ask to end by " + signal_name(ask.signal); }
     std::string operator()(const StopOrphans&) const { return "end leftovers"; }
     std::string operator()(const StartGrace&) const { return "start grace"; }
-    std::string operator()(const TellGrace& tell) const { return "tell grace at " + signal_name(tell.signal); }
+    std::string operator()(const TellGrace& tell) const {
+      return (tell.is_repeated ? "tell grace at " : "tell grace at the first ") + signal_name(tell.signal);
+    }
     std::string operator()(const KillEverything&) const { return "kill everything"; }
     std::string operator()(const Finish&) const { return "finish"; }
   };

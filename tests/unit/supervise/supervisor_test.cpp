@@ -219,7 +219,8 @@ TEST(Supervisor, KeepsTheFailureWhenAStopComesAfterIt) {
   Supervisor supervisor = running(2);
   (void)supervisor.on(failed(0, 5));
 
-  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "one grace on every path";
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "tell grace at the first SIGTERM")
+      << "one grace on every path";
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Failed);
   EXPECT_EQ(supervisor.conclusion().exit_code, 5);
 }
@@ -566,7 +567,7 @@ TEST(Supervisor, TakesAnOrderOnlyWhileItsWorkersRun) {
   (void)supervisor.on(failed(0, 3));
 
   EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "") << "they have been asked already";
-  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "the first from outside";
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "tell grace at the first SIGTERM");
   EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGINT})), kKilled);
   EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "");
 }

@@ -49,6 +49,13 @@ TEST(Signal, IsNotUrgentWhereASchedulerRepeatsIt) {
   EXPECT_EQ(story.signal(SIGHUP), "pass SIGHUP | tell stop asked by SIGHUP");
 }
 
+TEST(Signal, IsLeftToTheLeaderWhereItLimitsTheGrace) {
+  ParticipantStory story = running();
+  (void)story.signal(SIGTERM);
+  EXPECT_EQ(story.happen(StopSignal{SIGTERM, /*workers_know=*/false, std::chrono::milliseconds(0)}),
+            "tell stop asked by SIGTERM");
+}
+
 TEST(Signal, IsNotUrgentWhereAllNodesGetTheSameOne) {
   ParticipantStory story = running();
   (void)story.read_signal(Stop{0, SIGINT, "", end_of(Verdict::Stopped, 130)});
