@@ -432,8 +432,8 @@ void take_answer(Greeting& greeting, Found& found) {
   }
 }
 
-/// Polls all of them. Empty: none has answered in time.
-std::vector<pollfd> poll_all(const std::vector<Greeting>& greetings, Clock::time_point until) {
+/// Takes what has arrived. False: nothing has in time.
+bool take_answers(std::vector<Greeting>& greetings, Found& found, Clock::time_point until) {
   std::vector<pollfd> polled;
   polled.reserve(greetings.size());
   for (const Greeting& greeting : greetings) {
@@ -441,23 +441,19 @@ std::vector<pollfd> poll_all(const std::vector<Greeting>& greetings, Clock::time
   }
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
   const int count = ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-  return count == 0 || (count < 0 && errno != EINTR) ? std::vector<pollfd>() : polled;
+  for (std::size_t i = 0; i < polled.size() && count > 0; ++i) {
+    if (polled[i].revents != 0) {
+      take_answer(greetings[i], found);
+    }
+  }
+  std::erase_if(greetings, [](const Greeting& greeting) { return greeting.is_done; });
+  return count > 0 || (count < 0 && errno == EINTR);
 }
 
 /// Waits for the answers of all together, so that silent ones do not add up.
 void await_answers(std::vector<Greeting>& greetings, Found& found) {
   const Clock::time_point until = Clock::now() + kHelloTimeout;
-  while (!greetings.empty()) {
-    const std::vector<pollfd> polled = poll_all(greetings, until);
-    if (polled.empty()) {
-      break;
-    }
-    for (std::size_t i = 0; i < polled.size(); ++i) {
-      if (polled[i].revents != 0) {
-        take_answer(greetings[i], found);
-      }
-    }
-    std::erase_if(greetings, [](const Greeting& greeting) { return greeting.is_done; });
+  while (!greetings.empty() && take_answers(greetings, found, until)) {
   }
   for (const Greeting& silent : greetings) {
     found.refusals.push_back(no_answer(silent.socket).message);

@@ -49,6 +49,22 @@ bool is_shell_of_busybox(std::string_view name) {
   return std::ranges::find(kStarters, name) == kStarters.end();
 }
 
+void add_started(std::vector<Process>& programs, const std::vector<Process>& all, pid_t by) {
+  std::ranges::copy_if(all, std::back_inserter(programs),
+                       [by](const Process& one) { return one.parent == by && !is_dead(one); });
+}
+
+/// The programs by the files that they write, which may be pipes.
+std::multimap<std::string, pid_t> writers_of(const std::vector<Process>& programs) {
+  std::multimap<std::string, pid_t> writers;
+  for (const Process& one : programs) {
+    for (const char* const output : {"fd/1", "fd/2"}) {
+      writers.emplace(link_of(one.pid, output), one.pid);
+    }
+  }
+  return writers;
+}
+
 }  // namespace
 
 bool runs_shell(const Process& process) {
@@ -71,10 +87,8 @@ std::vector<Process> through_shells(const std::vector<Process>& tops, const std:
                                     const std::function<bool(const Process&)>& is_a_shell) {
   std::vector<Process> programs = tops;
   for (std::size_t next = 0; next < programs.size(); ++next) {
-    const Process top = programs[next];  // a copy: the list grows
-    if (is_a_shell(top)) {
-      std::ranges::copy_if(all, std::back_inserter(programs),
-                           [&](const Process& one) { return one.parent == top.pid && !is_dead(one); });
+    if (is_a_shell(programs[next])) {
+      add_started(programs, all, programs[next].pid);
     }
   }
   return programs;
@@ -82,25 +96,18 @@ std::vector<Process> through_shells(const std::vector<Process>& tops, const std:
 
 std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal) {
   std::set<pid_t> readers;
-  if (programs.size() < 2) {
-    return readers;
-  }
-  std::multimap<std::string, pid_t> writers;  // by their pipes
-  for (const Process& one : programs) {
-    for (const char* const output : {"fd/1", "fd/2"}) {
-      writers.emplace(link_of(one.pid, output), one.pid);
-    }
-  }
+  const auto writers = programs.size() < 2 ? std::multimap<std::string, pid_t>() : writers_of(programs);
   const auto goes_on = [&](pid_t pid) { return readers.contains(pid) || survives(pid, signal); };
-  for (bool has_new = true; has_new;) {  // again for `train | grep loss | tee log`
+  const auto reads_from_one_that_goes_on = [&](const Process& one) {
+    const std::string input = link_of(one.pid, "fd/0");
+    const auto [first, last] = writers.equal_range(input);
+    return input.starts_with("pipe:") && !goes_on(one.pid) &&
+           std::any_of(first, last, [&](const auto& writer) { return goes_on(writer.second); });
+  };
+  for (bool has_new = !writers.empty(); has_new;) {  // again for `train | grep loss | tee log`
     has_new = false;
     for (const Process& one : programs) {
-      const std::string input = link_of(one.pid, "fd/0");
-      const auto [first, last] = writers.equal_range(input);
-      if (input.starts_with("pipe:") && !goes_on(one.pid) &&
-          std::any_of(first, last, [&](const auto& writer) { return goes_on(writer.second); })) {
-        has_new = readers.insert(one.pid).second;
-      }
+      has_new = (reads_from_one_that_goes_on(one) && readers.insert(one.pid).second) || has_new;
     }
   }
   return readers;

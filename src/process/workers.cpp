@@ -27,6 +27,12 @@ SpawnRequest request_of(const WorkerPlan& planned) {
   return request;
 }
 
+/// Adds the worker, or the ranks below it if it ends with them and there are any.
+void add_asked(const Process& worker, bool ends_with_ranks, std::vector<Process>& asked) {
+  const std::vector<Process> ranks = ends_with_ranks ? mpirun_ranks(worker.pid) : std::vector<Process>();
+  ranks.empty() ? asked.push_back(worker) : void(std::ranges::copy(ranks, std::back_inserter(asked)));
+}
+
 /// The process and its descendants leave no core files, which take minutes to write.
 void forbid_core_files(pid_t process) {
   constexpr rlimit kNone{0, 0};
@@ -166,8 +172,7 @@ std::vector<std::vector<Process>> Workers::begin_stop(int signal, std::optional<
       this->signal(i, signal);
     } else if (auto process = find_process(state.pid)) {
       state.was_exiting = is_exiting(*process);
-      std::vector<Process> ranks = plan_.workers[i].ends_with_ranks ? mpirun_ranks(state.pid) : std::vector<Process>();
-      ranks.empty() ? tops.push_back(std::move(*process)) : void(std::ranges::move(ranks, std::back_inserter(tops)));
+      add_asked(*process, plan_.workers[i].ends_with_ranks, tops);
     }
   }
   return programs_of(tops);
