@@ -71,7 +71,7 @@ PROGRAMS = {
     "sh that executes it": "sh -c 'exec {a}'",
     "bash in sh": 'sh -c "bash -c \\"{a}; true\\"; true"',
     "sh with two": "sh -c '{a} & {b} & wait'",
-    "sh with a pipe": "sh -c '{a} | {b}; true'",
+    "sh with a pipe": "sh -c '{a} >log | {b}; true'",  # b may save first, and a writes then
     "sh with tee": "sh -c '{a} | tee log; true'",
     "sh in sh with tee": 'sh -c "sh -c \\"{a} | tee log\\"; true"',
     "bash that handles it": "bash -c 'trap : TERM HUP USR1; {a} & wait; wait'",
