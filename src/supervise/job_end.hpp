@@ -98,6 +98,14 @@ struct OtherFailures {
 /// killed. Empty: nothing.
 [[nodiscard]] std::string why_incurable(const Failure& failure);
 
+/// A rank that ended with 0 by itself while others ran on.
+struct EarlyLeaver {
+  NodeRank node;
+  std::string host;
+  GlobalRank global_rank;
+  double run_time_seconds = 0;
+};
+
 /// A node and how long after the first one it came.
 struct Arrival {
   NodeRank node;
@@ -132,6 +140,8 @@ struct JobEnd {
   std::optional<int> stop_signal;  ///< the signal from outside that ended the job
   /// Rank 0 had exited with 0 before the first failure: with PyTorch, its store is gone since then.
   bool rank_zero_had_ended = false;
+  /// The first of the failed rank's role, where that rank shows only that a peer was gone; else empty.
+  std::optional<EarlyLeaver> left_early{};
   GangRecord gang;
 };
 

@@ -117,3 +117,29 @@ def test_a_stop_sent_by_the_guard_counts_as_that_nodes_stop(gang, asked):
     assert assert_same_verdict(job)["reason"] == f"stopped by SIGTERM: {request}"
     for report in job.reports().values():
         assert {one["outcome"] for one in report["workers"]} == {"stopped"}
+
+
+def ends_after_a_leaver(gang, tmp_path, last_words):
+    """Runs a job whose rank 1 leaves with 0, and whose rank 0 then fails with these words."""
+    script = f"""
+        [ $RANK = 1 ] && {{ echo $$ >{tmp_path}/pid; exit 0; }}
+        until [ -s {tmp_path}/pid ]; do sleep 0.01; done
+        while kill -0 "$(cat {tmp_path}/pid)" 2>/dev/null; do sleep 0.01; done
+        echo '{last_words}' >&2
+        exit 1"""
+    job = gang(2, command=["sh", "-c", script])
+    job.start_all()
+    job.assert_codes(1)
+    return job
+
+
+def test_a_rank_that_had_left_is_named_beside_its_victim_on_every_node(gang, tmp_path):
+    job = ends_after_a_leaver(gang, tmp_path, "RuntimeError: Connection closed by peer")
+    for agent in job.jobs.values():
+        agent.said_about("hint: rank 1, node 1 (", "had ended with 0 after")
+
+
+def test_a_rank_that_had_left_is_not_named_beside_an_error_of_its_own(gang, tmp_path):
+    job = ends_after_a_leaver(gang, tmp_path, "ValueError: no such file")
+    for agent in job.jobs.values():
+        assert not [line for line in agent.said if "had ended with 0" in line]

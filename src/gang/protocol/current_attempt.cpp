@@ -15,7 +15,7 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   started_ = now;
   not_ended_ = nodes_.size();
   not_succeeded_ = nodes_.size();
-  deciding_roles_.clear();
+  left_first_.clear();
   first_failure_.reset();
   failures_.clear();
   other_failures_ = {};
@@ -29,6 +29,29 @@ void CurrentAttempt::advance() {
   ++number_;
   failures_.clear();
   other_failures_ = {};
+}
+
+void CurrentAttempt::note_success(NodeRank node, const std::string& host, const Succeeded& worker) {
+  if (worker.pid > 0) {  // a node without deciding workers sends this with no pid
+    left_first_.try_emplace(worker.role, EarlyLeaver{node, host, worker.global_rank, worker.run_time_seconds});
+  }
+}
+
+std::vector<std::string> CurrentAttempt::deciding_roles() const {
+  std::vector<std::string> roles;
+  for (const auto& [role, leaver] : left_first_) {
+    roles.push_back(role);
+  }
+  return roles;
+}
+
+std::optional<EarlyLeaver> CurrentAttempt::left_before(const Failure& failure) const {
+  const auto leaver = left_first_.find(failure.role);
+  const bool is_rank = failure.service.empty() && !failure.is_unranked;
+  if (!is_rank || leaver == left_first_.end() || classify(failure) != FailureKind::LostPeer) {
+    return std::nullopt;
+  }
+  return leaver->second;
 }
 
 void CurrentAttempt::note_failure(Failure failure) {

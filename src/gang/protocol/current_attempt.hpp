@@ -10,6 +10,7 @@
 #include "supervise/job_end.hpp"
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,9 +35,12 @@ class CurrentAttempt {
 
   /// All deciding workers of one node have exited with 0.
   void note_node_succeeded() { --not_succeeded_; }
-  /// A process of a role that decides success has exited with 0.
-  void note_deciding_role(const std::string& role) { deciding_roles_.insert(role); }
-  [[nodiscard]] const std::set<std::string>& deciding_roles() const { return deciding_roles_; }
+  /// The roles of which a process that decides success has exited with 0.
+  [[nodiscard]] std::vector<std::string> deciding_roles() const;
+  /// A process has exited with 0 by itself. It may be reported after a failure that it has caused.
+  void note_success(NodeRank node, const std::string& host, const Succeeded& worker);
+  /// Returns who of the failed rank's role left first, if the failure shows only that a peer was gone.
+  [[nodiscard]] std::optional<EarlyLeaver> left_before(const Failure& failure) const;
   [[nodiscard]] bool has_succeeded() const { return not_succeeded_ == 0; }
 
   /// The attempt ends because of this failure, the first one as far as is known.
@@ -78,7 +82,7 @@ class CurrentAttempt {
   Instant started_;
   std::size_t not_ended_ = 0;
   std::size_t not_succeeded_ = 0;
-  std::set<std::string> deciding_roles_;
+  std::map<std::string, EarlyLeaver> left_first_;  ///< of each role that decides success
   std::optional<Failure> first_failure_;
   std::vector<Failure> failures_;  ///< first failures of nodes, in the order of arrival
   OtherFailures other_failures_;

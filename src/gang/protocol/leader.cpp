@@ -188,7 +188,14 @@ void Leader::take(LinkId link, const Failed& failed, Instant now) {
 }
 
 void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
-  if (state_ == State::Running && succeeded.attempt == attempt_.number() && roster_.find(link)->node_rank.has_value()) {
+  const Member& member = *roster_.find(link);
+  if (succeeded.attempt != attempt_.number() || !member.node_rank) {
+    return;
+  }
+  if (state_ == State::Running || state_ == State::Stopping) {
+    attempt_.note_success(*member.node_rank, member.join.node.host, succeeded);
+  }
+  if (state_ == State::Running) {
     note_success(link, succeeded, now);
   }
 }

@@ -197,6 +197,9 @@ void Leader::conclude(JobEnd end, Instant now) {
   if (end.first_failure && attempt_.first_failure()) {
     end.first_failure = attempt_.first_failure();  // the same one, with its last lines
   }
+  if (end.first_failure) {
+    end.left_early = attempt_.left_before(*end.first_failure);
+  }
   end = recorded(std::move(end));
   if (end.kind != EndKind::Suspended) {  // then ranks fail only because another one has left
     end.also_failed = attempt_.other_failures();
@@ -286,9 +289,6 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
   } else {
     note_newcomers(now);
   }
-  if (succeeded.pid > 0) {
-    attempt_.note_deciding_role(succeeded.role);
-  }
   if (succeeded.is_last && !member.has_succeeded) {
     member.has_succeeded = true;
     member.serves_others = succeeded.pid <= 0;
@@ -299,9 +299,8 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
     return;
   }
   if (attempt_.has_succeeded()) {
-    const auto& roles = attempt_.deciding_roles();
     end_attempt(make_end(EndKind::Succeeded, "all workers succeeded"), SIGTERM, now,
-                "the processes that decide (" + join(std::vector(roles.begin(), roles.end()), ", ") + ") have ended");
+                "the processes that decide (" + join(attempt_.deciding_roles(), ", ") + ") have ended");
   }
 }
 

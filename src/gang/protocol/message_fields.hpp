@@ -160,6 +160,14 @@ void describe(Io& io, GangRecord& record) {
 }
 
 template <typename Io>
+void describe(Io& io, EarlyLeaver& leaver) {
+  io("node", leaver.node, kRank);
+  io("host", leaver.host, kName);
+  io("global_rank", leaver.global_rank, kRank);
+  io("run_time_seconds", leaver.run_time_seconds, Seconds{});
+}
+
+template <typename Io>
 void describe(Io& io, JobEnd& end) {
   io("verdict", end.verdict, VerdictName{});
   io("kind", end.kind, kRareEndKind);
@@ -170,6 +178,7 @@ void describe(Io& io, JobEnd& end) {
   io("also_failed", end.also_failed, Optional<Object>{});
   io("stop_signal", end.stop_signal, kSignal);
   io("rank_zero_had_ended", end.rank_zero_had_ended, Flag{});
+  io("left_early", end.left_early, Object{});
   io("gang", end.gang, Object{});
 }
 

@@ -341,6 +341,18 @@ TEST(Hints, SayWhenTheStoreWentWithRankZero) {
   EXPECT_NE(hints(outcome)[0].find("rank 0 had ended"), std::string::npos);
 }
 
+TEST(Hints, NameWhoHadLeftBeforeTheVictim) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end.left_early = EarlyLeaver{{1}, "host-b", {3}, 2.5};
+  EXPECT_EQ(hints(outcome),
+            Lines{"rank 3, node 1 (host-b), had ended with 0 after 2.50 s, of its own accord: the others "
+                  "then find its connections closed"});
+
+  outcome.end.rank_zero_had_ended = true;
+  outcome.rank_zero_hosts_store = true;
+  ASSERT_EQ(hints(outcome).size(), 1U) << "the store says more";
+}
+
 // For programs
 
 std::vector<std::string> keys(const json::value& value) {

@@ -48,6 +48,7 @@ JobEnd some_end() {
           .first_failure = some_failure(),
           .stop_signal = 15,
           .rank_zero_had_ended = true,
+          .left_early = EarlyLeaver{{1}, "b", {3}, 2.5},
           .gang = {.nodes = 4,
                    .arrival_skew_seconds = 1.5,
                    .slowest = {{{3}, "c", 1.5}, {{1}, "b", 0.5}},

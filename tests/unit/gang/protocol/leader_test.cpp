@@ -382,6 +382,40 @@ TEST(Leader, DoesNotBlameAnEarlyExitForAFailureOfRankZero) {
   EXPECT_FALSE(story.end->rank_zero_had_ended);
 }
 
+Failure lost_peer(int rank) {
+  Failure failure = failure_of(rank);
+  failure.last_lines = {"RuntimeError: Connection closed by peer [10.0.0.2]:5123"};
+  return failure;
+}
+
+TEST(Leader, NamesARankThatHadLeftBesideTheVictimWhateverComesFirst) {
+  LeaderStory story = running(2);
+  (void)story.read_signal(1, Failed{0, lost_peer(2)});
+  (void)story.read_signal(0, success_of(1));
+  (void)story.read_signal(0, success_of(0));
+  (void)story.end_all();
+
+  ASSERT_TRUE(story.end->left_early.has_value());
+  EXPECT_EQ(story.end->left_early->global_rank.value, 1);
+  EXPECT_EQ(story.end->left_early->node.value, 0);
+}
+
+TEST(Leader, NamesNobodyWhoHadLeftBesideAFailureOfItsOwn) {
+  LeaderStory own_error = running(2);
+  (void)own_error.read_signal(0, success_of(1));
+  (void)own_error.read_signal(1, Failed{0, failure_of(2)});
+  (void)own_error.end_all();
+  EXPECT_FALSE(own_error.end->left_early.has_value());
+
+  LeaderStory other_role = running(2);
+  Succeeded evaluator = success_of(1);
+  evaluator.role = "evaluator";
+  (void)other_role.read_signal(0, evaluator);
+  (void)other_role.read_signal(1, Failed{0, lost_peer(2)});
+  (void)other_role.end_all();
+  EXPECT_FALSE(other_role.end->left_early.has_value());
+}
+
 TEST(Leader, IgnoresWhatBelongsToAnotherAttempt) {
   LeaderStory story = running(2);
   EXPECT_EQ(story.read_signal(1, Failed{1, failure_of(3)}), "");
