@@ -172,6 +172,10 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "End a job that hangs when no rank has written a line for so long, as after a failure: the ranks that keep the "
      "others waiting get SIGABRT, and the exit code is 86. 0 means never. Default: 0.",
      kInto<&HangOptions::timeout, read_seconds>},
+    {"first-meeting-timeout", "SECONDS", "Hangs",
+     "Likewise before the ranks have met for the first time, such as in init_process_group, which --hang-timeout waits "
+     "for without a limit. 0 means never. Default: 0.",
+     kInto<&HangOptions::first_meeting, read_seconds>},
     {"on-hang", "COMMAND", "Hangs",
      "Run this command on each node, by /bin/sh, when a hang is reported: once until the job moves again, for 30 s at "
      "most.",

@@ -265,8 +265,8 @@ void Agent::watch_for_hangs() {
   const HangOptions& hangs = run_.options.hangs;
   using Seconds = std::chrono::duration<double>;
   const hang::StallDetector::Limits limits{plan.world_size > 1 ? Seconds(hangs.report).count() : 0,
-                                           Seconds(hangs.timeout).count()};
-  if (plan.placement.node_rank.value == 0 && !plan.is_transparent && limits.report + limits.end > 0) {
+                                           Seconds(hangs.timeout).count(), Seconds(hangs.first_meeting).count()};
+  if (plan.placement.node_rank.value == 0 && !plan.is_transparent && limits.are_any()) {
     control_.watch_for_hangs(hang::StallDetector(limits, plan.world_size));
   }
 }

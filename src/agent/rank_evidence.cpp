@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "environment/mounted_files.hpp"
 #include "hang/nccl_ras.hpp"
+#include "hang/occupation.hpp"
 #include "hang/process_memory.hpp"
 #include "hang/py_spy.hpp"
 #include "process/descendants.hpp"
@@ -15,6 +16,7 @@
 #include "process/spawn.hpp"
 
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,11 +24,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -44,6 +49,12 @@ using Clock = std::chrono::steady_clock;
 
 std::string proc_file(pid_t process, const char* name) {
   return "/proc/" + std::to_string(process) + "/" + name;
+}
+
+/// The kernel function in which a thread waits, by its folder in /proc.
+std::string kernel_function_in(const std::string& folder) {
+  const std::string function = first_line(folder + "wchan");
+  return function == "0" ? "" : function.substr(0, function.find('.'));
 }
 
 /// The number behind a name in a file of "name: number" lines; 0: there is none.
@@ -127,35 +138,105 @@ Program find_program(const Process& worker, const std::vector<Process>& below) {
   return found;
 }
 
+std::uint64_t milliseconds_of(unsigned long ticks) {
+  constexpr std::uint64_t kMilliseconds = 1'000;
+  return ticks * kMilliseconds / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+}
+
 std::uint64_t io_bytes_of(pid_t process) {
   const auto io = read_fields(proc_file(process, "io"));
   return number_at(io, "rchar") + number_at(io, "wchar");
 }
 
-hang::RankEvidence describe_running(const Process& program, const std::vector<Process>& below) {
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream words(line);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// Page faults of a thread that had to read from a disk, see proc_pid_stat(5).
+std::uint64_t page_reads_of(const std::string& task) {
+  constexpr std::size_t kMajorFaults = 9;  // behind the name, which may have any characters
+  const std::string stat = first_line(task + "stat");
+  const std::vector<std::string> fields = words_of(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
+  return fields.size() > kMajorFaults ? std::strtoull(fields[kMajorFaults].c_str(), nullptr, 10) : 0;
+}
+
+/// CPU time of a thread. Where the kernel keeps no statistics of its own for the scheduler, that of the process.
+std::uint64_t cpu_ms_of(const std::string& task, const Process& process) {
+  constexpr std::uint64_t kNanoseconds = 1'000'000;
+  const std::uint64_t nanoseconds = std::strtoull(first_line(task + "schedstat").c_str(), nullptr, 10);
+  return nanoseconds > 0 ? nanoseconds / kNanoseconds : milliseconds_of(process.cpu_ticks);
+}
+
+/// True of a thread in read(2) of its standard input.
+bool reads_input(const std::string& task) {
+  const std::vector<std::string> call = words_of(first_line(task + "syscall"));
+  return call.size() > 1 && call[0] == std::to_string(SYS_read) && call[1] == "0x0";
+}
+
+/// The folder of a thread in /proc.
+std::string task_of(pid_t process, std::uint64_t thread) {
+  return proc_file(process, "task/") + std::to_string(thread) + "/";
+}
+
+/// `place` and `counters` of a thread.
+hang::RankEvidence describe_running(const Process& program, std::uint64_t thread, const std::vector<Process>& below) {
+  const std::string task = task_of(program.pid, thread);
+  const std::string stat = first_line(task + "stat");
+  const std::size_t state = stat.rfind(')') + 2;
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
-  evidence.place.state = program.state;
-  evidence.place.wait = kernel_function_of(program.pid);
-  constexpr std::uint64_t kMilliseconds = 1'000;
-  const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  evidence.place.state = state >= 2 && state < stat.size() ? stat[state] : program.state;
+  evidence.place.wait = kernel_function_in(task) + std::string(reads_input(task) ? hang::kOfInput : "");
   for (const Process& process : below) {
     if (process.pid != program.pid) {
-      evidence.counters.children_ms += process.cpu_ticks * kMilliseconds / ticks_per_second;
+      evidence.counters.children_ms += milliseconds_of(process.cpu_ticks);
       evidence.counters.io_bytes += io_bytes_of(process.pid);
     }
   }
-  evidence.counters.switches = number_at(read_fields(proc_file(program.pid, "status")), "voluntary_ctxt_switches");
+  evidence.counters.switches = number_at(read_fields(task + "status"), "voluntary_ctxt_switches");
+  evidence.counters.cpu_ms = cpu_ms_of(task, program);
+  evidence.counters.page_reads = page_reads_of(task);
   evidence.counters.io_bytes += io_bytes_of(program.pid);
   return evidence;
 }
 
-void set_stack(hang::Place& place, Result<hang::Stack> stack) {
-  if (stack) {
-    place.stack = std::move(*stack);
-  } else {
-    place.no_stack = stack.error().message;
+/// The inodes of its sockets, as far as it may be looked at.
+std::set<std::string> sockets_of(pid_t process) {
+  constexpr std::string_view kSocket = "socket:[";
+  constexpr std::size_t kMost = 10'000;
+  std::set<std::string> inodes;
+  std::error_code failed;
+  std::size_t seen = 0;
+  for (std::filesystem::directory_iterator file(proc_file(process, "fd"), failed), end;
+       !failed && file != end && seen < kMost; file.increment(failed), ++seen) {
+    std::error_code gone;
+    const std::string link = std::filesystem::read_symlink(file->path(), gone).string();
+    if (link.starts_with(kSocket)) {
+      inodes.insert(link.substr(kSocket.size(), link.size() - kSocket.size() - 1));
+    }
   }
+  return inodes;
+}
+
+/// A number that changes with the bytes that wait to be sent in its TCP sockets; 0: none do.
+std::uint64_t sending_of(pid_t process) {
+  constexpr std::size_t kQueues = 4;  // "00000000:00000000", see proc_net_tcp(5)
+  constexpr std::size_t kInode = 9;
+  constexpr int kMostLines = 20'000;
+  const std::set<std::string> sockets = sockets_of(process);
+  std::string waiting;
+  for (const char* const name : {"net/tcp", "net/tcp6"}) {
+    std::ifstream table(proc_file(process, sockets.empty() ? "" : name));
+    std::string line;
+    for (int i = 0; i < kMostLines && std::getline(table, line); ++i) {
+      const std::vector<std::string> fields = words_of(line);
+      if (fields.size() > kInode && sockets.contains(fields[kInode]) && !fields[kQueues].starts_with("00000000:")) {
+        waiting += fields[kInode] + " " + fields[kQueues].substr(0, fields[kQueues].find(':')) + "\n";
+      }
+    }
+  }
+  return waiting.empty() ? 0 : std::hash<std::string>()(waiting) >> 1U;  // JSON's numbers have a sign
 }
 
 /// The folders where the process's own Python has its programs, as a PATH. That of a virtual environment is named by
@@ -199,8 +280,8 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)}, *rights);
 }
 
-/// The stack of a Python that our own reader does not know.
-Result<hang::Stack> ask_py_spy(pid_t process, const std::string& why, Clock::time_point deadline) {
+/// The threads of a Python that our own reader does not know, the main thread first.
+Result<std::vector<hang::Thread>> ask_py_spy(pid_t process, const std::string& why, Clock::time_point deadline) {
   auto py_spy = start_py_spy(process);
   if (!py_spy) {
     return Error{ErrorKind::System, why + "; " + py_spy.error().message};
@@ -219,7 +300,7 @@ bool may_compute(const hang::RankEvidence& rank) {
 
 /// Looks again and again for a moment at a rank that may compute: a program that does calls other functions each time,
 /// unlike one that hangs.
-void watch_calls(hang::RankEvidence& rank, Clock::time_point deadline) {
+void watch_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_point deadline) {
   constexpr int kTimesWhenRunning = 50;
   constexpr int kTimesWhenAsleep = 6;  // it would be at the same place each time
   constexpr int kPauseMs = 4;
@@ -227,35 +308,74 @@ void watch_calls(hang::RankEvidence& rank, Clock::time_point deadline) {
   const int most = !python ? 0 : rank.place.state == 'R' ? kTimesWhenRunning : kTimesWhenAsleep;
   for (int times = 0; times < most && !rank.has_changing_calls && Clock::now() < deadline; ++times) {
     (void)::poll(nullptr, 0, kPauseMs);
-    const auto stack = python->read_stack();
+    const auto stack = python->read_stack(thread);
     rank.has_changing_calls = stack && !hang::are_same_calls(*stack, rank.place.stack);
   }
 }
 
 /// Looks again by py-spy.
-void ask_about_calls(hang::RankEvidence& rank, Clock::time_point deadline) {
+void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_point deadline) {
   constexpr int kMostTimes = 8;  // each takes some 50 ms of CPU time
   for (int times = 0; times < kMostTimes && !rank.has_changing_calls && Clock::now() < deadline; ++times) {
-    const auto stack = ask_py_spy(rank.pid, "", deadline);
-    rank.has_changing_calls = stack && !hang::are_same_calls(*stack, rank.place.stack);
+    const auto threads = ask_py_spy(rank.pid, "", deadline);
+    rank.has_changing_calls = threads && std::ranges::any_of(*threads, [&](const hang::Thread& one) {
+                                return one.id == thread && !hang::are_same_calls(one.stack, rank.place.stack);
+                              });
   }
 }
 
 /// Ranks of a node that are looked at again: where more wait for nobody, the judgement does not hang on one.
 constexpr int kMostWatched = 8;
 
-/// `watched` counts such ranks; empty: none is looked at again.
+/// The threads of a program that could be read, the main thread first: others only if it leaves its work to them.
+Result<std::vector<hang::Thread>> read_threads(const Program& program, Clock::time_point deadline) {
+  const pid_t pid = program.process.pid;
+  const auto main = static_cast<std::uint64_t>(pid);
+  if (!program.stack) {
+    return program.stack.error().kind == ErrorKind::BadData ? ask_py_spy(pid, program.stack.error().message, deadline)
+                                                            : program.stack.error();
+  }
+  std::vector<hang::Thread> threads{{main, *program.stack}};
+  const auto python = read_as(pid, hang::PythonProcess::find);
+  if (!python || !hang::leaves_work_to_threads(threads.front().stack)) {
+    return threads;
+  }
+  for (const std::uint64_t id : python->threads()) {
+    auto stack = id == main || threads.size() == hang::kMostThreads ? Result<hang::Stack>(hang::Stack())
+                                                                    : python->read_stack(id);
+    if (stack && !stack->empty()) {
+      threads.push_back({id, std::move(*stack)});
+    }
+  }
+  return threads;
+}
+
+/// `watched` counts ranks that are looked at again; empty: none is.
 hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& all, int* watched,
                              Clock::time_point deadline) {
   const std::vector<Process> below = descendants(all, worker.pid, {});
-  Program program = find_program(worker, below);
-  hang::RankEvidence rank = describe_running(program.process, below);
-  const bool is_older = !program.stack && program.stack.error().kind == ErrorKind::BadData;
-  set_stack(rank.place, is_older ? ask_py_spy(rank.pid, program.stack.error().message, deadline) : program.stack);
-  const bool is_watched = may_compute(rank) && (!is_older || rank.place.state == 'R') && watched != nullptr &&
-                          std::atomic_ref(*watched).fetch_add(1) < kMostWatched;
-  if (is_watched) {
-    is_older ? ask_about_calls(rank, deadline) : watch_calls(rank, deadline);
+  const Program program = find_program(worker, below);
+  const pid_t pid = program.process.pid;
+  auto threads = read_threads(program, deadline);
+  if (!threads) {
+    hang::RankEvidence rank = describe_running(program.process, static_cast<std::uint64_t>(pid), below);
+    rank.place.no_stack = threads.error().message;
+    return rank;
+  }
+  for (hang::Thread& thread : *threads) {
+    thread.cpu_ms = cpu_ms_of(task_of(pid, thread.id), program.process);
+  }
+  hang::Thread& thread = (*threads)[hang::find_training_thread(*threads)];
+  hang::RankEvidence rank = describe_running(program.process, thread.id, below);
+  rank.place.stack = std::move(thread.stack);
+  if (!may_compute(rank)) {
+    return rank;
+  }
+  rank.counters.sending = sending_of(pid);
+  const bool is_older = !program.stack;
+  if ((!is_older || rank.place.state == 'R') && watched != nullptr &&
+      std::atomic_ref(*watched).fetch_add(1) < kMostWatched) {
+    is_older ? ask_about_calls(rank, thread.id, deadline) : watch_calls(rank, thread.id, deadline);
   }
   return rank;
 }
@@ -363,8 +483,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
 }
 
 std::string kernel_function_of(pid_t process) {
-  const std::string function = first_line(proc_file(process, "wchan"));
-  return function == "0" ? "" : function.substr(0, function.find('.'));
+  return kernel_function_in(proc_file(process, ""));
 }
 
 double quiet_seconds(const control::NodeStatus& status) {

@@ -73,8 +73,9 @@ struct SuspendOptions {
 
 /// Times after which something is done about a job that is quiet (docs/hangs.md).
 struct HangOptions {
-  std::chrono::milliseconds report{60'000};  ///< it is reported; 0: never
-  std::chrono::milliseconds timeout{0};      ///< its attempt ends if it hangs; 0: never
+  std::chrono::milliseconds report{60'000};    ///< it is reported; 0: never
+  std::chrono::milliseconds timeout{0};        ///< its attempt ends if it hangs; 0: never
+  std::chrono::milliseconds first_meeting{0};  ///< likewise, before its ranks have met; 0: never
   /// A worker fails that is in one uninterruptible system call for so long; 0: never.
   std::chrono::milliseconds call{0};
   std::string command;  ///< run when it is reported; empty: none

@@ -72,19 +72,37 @@ Place read_place(const json::object& object) {
   return place;
 }
 
-/// Reads [rank, pid, switches, io_bytes, children_ms, has_changing_calls].
+json::array numbers_of(const RankEvidence& rank) {
+  const Counters& counters = rank.counters;
+  return {rank.rank,
+          rank.pid,
+          rank.has_changing_calls ? 1 : 0,
+          counters.switches,
+          counters.cpu_ms,
+          counters.page_reads,
+          counters.io_bytes,
+          counters.children_ms,
+          counters.sending};
+}
+
+/// Reads what `numbers_of` writes.
 std::optional<RankEvidence> read_rank(const json::value& value) {
-  constexpr std::size_t kFields = 6;
+  constexpr std::size_t kFields = 9;
   const json::array* const fields = value.if_array();
   if (fields == nullptr || fields->size() != kFields || number_of(&fields->at(0), -1) < 0) {
     return {};
   }
+  const auto counter = [&](std::size_t field) { return number_of<std::uint64_t>(&fields->at(field), 0); };
   RankEvidence rank;
   rank.rank = number_of(&fields->at(0), -1);
   rank.pid = number_of(&fields->at(1), -1);
-  rank.counters = {number_of<std::uint64_t>(&fields->at(2), 0), number_of<std::uint64_t>(&fields->at(3), 0),
-                   number_of<std::uint64_t>(&fields->at(4), 0)};
-  rank.has_changing_calls = number_of(&fields->at(5), 0) != 0;
+  rank.has_changing_calls = counter(2) != 0;
+  rank.counters = {.switches = counter(3),
+                   .cpu_ms = counter(4),
+                   .page_reads = counter(5),
+                   .io_bytes = counter(6),
+                   .children_ms = counter(7),
+                   .sending = counter(8)};
   return rank;
 }
 
@@ -167,9 +185,7 @@ std::string describe_kernel(const Place& place) {
 std::string write_groups(const Evidence& evidence, const json::array& progress, std::size_t most_frames) {
   std::map<Place, json::array> groups;
   for (const RankEvidence& one : evidence.ranks) {
-    const Counters& counters = one.counters;
-    groups[one.place].push_back({one.rank, one.pid, counters.switches, counters.io_bytes, counters.children_ms,
-                                 one.has_changing_calls ? 1 : 0});
+    groups[one.place].push_back(numbers_of(one));
   }
   json::array written;
   for (auto& [place, ranks] : groups) {
@@ -255,64 +271,6 @@ bool are_same_calls(const Stack& one, const Stack& other) {
   return std::ranges::equal(one, other, [](const Frame& left, const Frame& right) {
     return left.file == right.file && left.function == right.function;
   });
-}
-
-namespace {
-
-/// A rank that waits for others sleeps until they come; each switch is a collective that went through. One that polls
-/// switches all the time, and its kernel function is a sleep; one that has not joined yet tries again and again.
-bool has_passed(const RankEvidence& now, const RankEvidence& was) {
-  const std::string operation = waits_for_others(now.place.stack);
-  const bool is_polling = now.place.wait.find("nanosleep") != std::string::npos || operation == "init_process_group";
-  return now.place.state == 'S' && !is_polling && !operation.empty() && now.counters.switches != was.counters.switches;
-}
-
-/// Has entered a collective since, or one that it had entered is completed.
-bool has_progressed(const RankEvidence& now, const RankEvidence& was) {
-  return !now.groups.empty() && !was.groups.empty() && now.groups != was.groups;
-}
-
-/// 0 where a number could not be read this time.
-std::uint64_t growth(std::uint64_t now, std::uint64_t was) {
-  return now > was ? now - was : 0;
-}
-
-bool is_moving(const RankEvidence& now, const RankEvidence& was, double seconds) {
-  constexpr double kMuchIo = 1'000'000;  // bytes a second; a thread that only reports the use of the machine reads less
-  constexpr double kMuchCpu = 0.5;       // of one CPU
-  constexpr double kMilliseconds = 1'000;
-  const auto children = static_cast<double>(growth(now.counters.children_ms, was.counters.children_ms));
-  const auto io = static_cast<double>(growth(now.counters.io_bytes, was.counters.io_bytes));
-  const bool works = io >= kMuchIo * seconds || children >= kMuchCpu * seconds * kMilliseconds;
-  const bool calls = !are_same_calls(now.place.stack, was.place.stack);
-  return now.pid != was.pid || works || calls || has_passed(now, was) || has_progressed(now, was);
-}
-
-std::optional<double> fabric_rate(const Evidence& now, const Evidence& before, double seconds) {
-  const bool is_known = now.fabric_bytes && before.fabric_bytes && *now.fabric_bytes >= *before.fabric_bytes;
-  if (!is_known || now.missing + before.missing > 0 || seconds <= 0) {
-    return {};
-  }
-  return static_cast<double>(*now.fabric_bytes - *before.fabric_bytes) / seconds;
-}
-
-}  // namespace
-
-void mark_moving(Evidence& now, const Evidence& before) {
-  constexpr double kMuchTraffic = 1'000'000;  // bytes a second; the subnet's management makes less
-  const double seconds = now.quiet - before.quiet;
-  now.fabric_rate = fabric_rate(now, before, seconds);
-  const bool fabric_moves = now.fabric_rate.value_or(0) >= kMuchTraffic;
-  std::map<int, const RankEvidence*> earlier;
-  for (const RankEvidence& one : before.ranks) {
-    earlier[one.rank] = &one;
-  }
-  for (RankEvidence& one : now.ranks) {
-    const auto found = earlier.find(one.rank);  // a rank that is new has not been seen to stand still
-    const bool moves = one.has_changing_calls || (fabric_moves && one.groups.empty()) || found == earlier.end() ||
-                       is_moving(one, *found->second, seconds);
-    one.is_moving = moves && one.place.end.empty();
-  }
 }
 
 bool is_library(const Frame& frame) {

@@ -27,11 +27,14 @@ struct Place {
   auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Sums that grow while a rank works.
+/// Numbers that change while a rank works. Its thread is the one that `place` describes.
 struct Counters {
-  std::uint64_t switches = 0;  ///< how often its main thread has waited
+  std::uint64_t switches = 0;    ///< how often its thread has waited
+  std::uint64_t cpu_ms = 0;      ///< CPU time of its thread
+  std::uint64_t page_reads = 0;  ///< page faults of its thread that had to read from a disk
   std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
   std::uint64_t children_ms = 0;  ///< CPU time of the processes below its main process
+  std::uint64_t sending = 0;      ///< a number that changes with the bytes that wait in its sockets; 0: none do
 };
 
 struct RankEvidence {
@@ -42,7 +45,12 @@ struct RankEvidence {
   Counters counters = {};
   bool has_changing_calls = false;         ///< its stack has changed while it was looked at for a moment
   std::vector<GroupProgress> groups = {};  ///< its process groups; empty: not known
-  bool is_moving = false;                  ///< see `mark_moving`; not sent
+  // Set by `mark_moving`, and not sent:
+  bool is_moving = false;  ///< it has worked, or its collectives have advanced
+  bool is_spinning =
+      false;                ///< all that it has done is to use its CPU, at the same calls: it may be in an endless loop
+  bool is_looping = false;  ///< it has spun for so long that it stands still for the others
+  double cpu_share = 0;     ///< of one CPU, that its thread has used
 };
 
 /// Facts about several ranks at one moment.
@@ -59,16 +67,8 @@ struct Evidence {
   bool has_idle_recorders = false;                 ///< flight recorders listen that have not been asked
 };
 
-/// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
-/// that is known.
-[[nodiscard]] std::string waits_for_others(const Stack& stack);
-
 /// True if both stacks are in the same functions, called in the same way.
 [[nodiscard]] bool are_same_calls(const Stack& one, const Stack& other);
-
-/// Sets `is_moving` of each rank, and the rate of the fabric, by what has changed since `before`, in a quiet job. While
-/// much goes over the fabric, ranks move whose collectives are not known.
-void mark_moving(Evidence& now, const Evidence& before);
 
 /// Writes the evidence of one node as a JSON line without line end. So that it has at most `most_bytes`, collectives
 /// get half of them, and stacks are cut, then all left out; the ranks are kept in any case.

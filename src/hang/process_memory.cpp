@@ -160,7 +160,7 @@ std::optional<std::uint64_t> find_runtime(pid_t process, const std::vector<Mappi
 Result<PythonProcess> PythonProcess::find(pid_t process) {
   const std::vector<Mapping> mappings = find_python_mappings(mappings_of(process));
   if (mappings.empty()) {
-    return Error{ErrorKind::NotFound, "it is not Python"};
+    return Error{ErrorKind::NotFound, std::string(kNotPython)};
   }
   const auto runtime = find_runtime(process, mappings);
   if (!runtime) {
@@ -169,17 +169,21 @@ Result<PythonProcess> PythonProcess::find(pid_t process) {
   return PythonProcess(process, *runtime);
 }
 
-Result<Stack> PythonProcess::read_stack() const {
+std::vector<std::uint64_t> PythonProcess::threads() const {
+  return read_python_threads(ProcessMemory(process_), runtime_);
+}
+
+Result<Stack> PythonProcess::read_stack(std::uint64_t thread) const {
   const ProcessMemory memory(process_);
   std::byte probe{};
   if (!memory.read(runtime_, &probe, sizeof probe)) {
     return system_error("cannot read its memory", errno);
   }
-  return read_python_stack(memory, runtime_, static_cast<std::uint64_t>(process_));
+  return read_python_stack(memory, runtime_, thread);
 }
 
 Result<Stack> read_stack(pid_t process) {
-  return TRY(PythonProcess::find(process)).read_stack();
+  return TRY(PythonProcess::find(process)).read_stack(static_cast<std::uint64_t>(process));
 }
 
 }  // namespace muster::hang

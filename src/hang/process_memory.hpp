@@ -39,9 +39,11 @@ class PythonProcess {
   /// ranks are alike.
   [[nodiscard]] static Result<PythonProcess> find(pid_t process);
 
-  /// The stack of its main thread. Fails with `System`: the kernel refuses, or the process has ended; and as
+  /// The kernel ids of its threads, as `read_python_threads`.
+  [[nodiscard]] std::vector<std::uint64_t> threads() const;
+  /// The stack of a thread, or of its first one if there is no such. Fails with `System`: the kernel refuses, or the process has ended; and as
   /// `read_python_stack`.
-  [[nodiscard]] Result<Stack> read_stack() const;
+  [[nodiscard]] Result<Stack> read_stack(std::uint64_t thread) const;
 
  private:
   PythonProcess(pid_t process, std::uint64_t runtime) : process_(process), runtime_(runtime) {}
@@ -50,7 +52,7 @@ class PythonProcess {
   std::uint64_t runtime_;  ///< address of `_PyRuntime`
 };
 
-/// `find` and `PythonProcess::read_stack` in one.
+/// The stack of the main thread: `find` and `PythonProcess::read_stack` in one.
 [[nodiscard]] Result<Stack> read_stack(pid_t process);
 
 }  // namespace muster::hang

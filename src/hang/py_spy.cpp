@@ -39,7 +39,7 @@ const json::object* find_main(const json::array& threads, std::uint64_t thread) 
 
 }  // namespace
 
-Result<Stack> read_py_spy(std::string_view answer, std::uint64_t thread) {
+Result<std::vector<Thread>> read_py_spy(std::string_view answer, std::uint64_t main) {
   boost::system::error_code error;
   const json::value document = json::parse(answer, error);
   const json::array* const threads = error ? nullptr : document.if_array();
@@ -47,12 +47,18 @@ Result<Stack> read_py_spy(std::string_view answer, std::uint64_t thread) {
     const std::string reason = one_line(answer.substr(0, answer.find('\n')), kMostTextBytes);
     return Error{ErrorKind::BadData, "py-spy: " + (reason.empty() ? "no answer" : reason)};
   }
-  const json::object* const main = find_main(*threads, thread);
-  Stack stack = main == nullptr ? Stack() : frames_of(*main);
-  if (stack.empty()) {
+  const json::object* const first = find_main(*threads, main);
+  std::vector<Thread> found{{main, first == nullptr ? Stack() : frames_of(*first)}};
+  if (found.front().stack.empty()) {
     return Error{ErrorKind::BadData, "py-spy has found no call of the main thread"};
   }
-  return stack;
+  for (const json::value& value : *threads) {
+    const json::object* const one = value.if_object();
+    if (one != nullptr && one != first && found.size() < kMostThreads) {
+      found.push_back({number_of<std::uint64_t>(one->if_contains("os_thread_id"), 0), frames_of(*one)});
+    }
+  }
+  return found;
 }
 
 }  // namespace muster::hang

@@ -7,11 +7,12 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace muster::hang {
 
-/// The stack of the thread with this kernel id, else of the one named MainThread, from what `py-spy dump --json` has
-/// printed, errors included. Fails with `BadData`, and py-spy's reason if it gave one. Reads at most `kMostFrames`.
-[[nodiscard]] Result<Stack> read_py_spy(std::string_view answer, std::uint64_t thread);
+/// The threads, of each at most `kMostFrames`, from what `py-spy dump --json` has printed, errors included. First comes the
+/// one with this kernel id, else the one named MainThread. Fails with `BadData`, and py-spy's reason if it gave one.
+[[nodiscard]] Result<std::vector<Thread>> read_py_spy(std::string_view answer, std::uint64_t main);
 
 }  // namespace muster::hang

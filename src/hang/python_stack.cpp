@@ -12,7 +12,7 @@ namespace muster::hang {
 namespace {
 
 constexpr std::string_view kCookie = "xdebugpy";
-constexpr std::size_t kMostThreads = 10'000;
+constexpr std::size_t kMostStates = 10'000;
 constexpr std::size_t kMostNameBytes = 1'000;
 constexpr std::size_t kMostTableBytes = std::size_t{64} << 10U;
 /// No structure of CPython with an offset that we use is larger.
@@ -94,6 +94,17 @@ class Reader {
     return stack;
   }
 
+  [[nodiscard]] std::vector<std::uint64_t> threads(std::uint64_t runtime) const {
+    std::vector<std::uint64_t> ids;
+    const std::uint64_t interpreter = pointer(runtime, order_.interpreters);
+    std::uint64_t state = interpreter == 0 ? 0 : pointer(interpreter, order_.threads);
+    for (std::size_t i = 0; i < kMostStates && state != 0; ++i) {
+      ids.push_back(pointer(state, order_.native_id));
+      state = pointer(state, order_.thread_next);
+    }
+    return ids;
+  }
+
  private:
   [[nodiscard]] std::uint64_t offset(std::size_t word) const { return table_.at(word); }
 
@@ -111,7 +122,7 @@ class Reader {
   [[nodiscard]] std::uint64_t find_thread(std::uint64_t interpreter, std::uint64_t wanted) const {
     std::uint64_t state = interpreter == 0 ? 0 : pointer(interpreter, order_.threads);
     std::uint64_t last = 0;
-    for (std::size_t i = 0; i < kMostThreads && state != 0; ++i) {
+    for (std::size_t i = 0; i < kMostStates && state != 0; ++i) {
       if (pointer(state, order_.native_id) == wanted) {
         return state;
       }
@@ -288,27 +299,46 @@ int line_at(std::string_view locations, int first_line, std::uint64_t offset) {
   return line < 0 || line > INT32_MAX ? 0 : static_cast<int>(line);
 }
 
-Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread) {
-  std::array<char, kCookie.size()> cookie{};
+namespace {
+
+/// The description of the interpreter by itself.
+struct Description {
+  const TableOrder* order = nullptr;
   std::array<std::uint64_t, kTableWords> table{};
+};
+
+Result<Description> read_description(const Memory& memory, std::uint64_t runtime) {
+  Description found;
+  std::array<char, kCookie.size()> cookie{};
   if (!memory.read(runtime, cookie.data(), cookie.size()) ||
       std::string_view(cookie.data(), cookie.size()) != kCookie ||
-      !memory.read(runtime + cookie.size(), table.data(), sizeof table)) {
+      !memory.read(runtime + cookie.size(), found.table.data(), sizeof found.table)) {
     return Error{ErrorKind::BadData, "the interpreter does not describe itself, as Python 3.13 and later do"};
   }
   constexpr std::uint64_t kMinorShift = 16;
-  const std::uint64_t version = table[0] >> kMinorShift;
-  const auto* const order =
-      std::find_if(kOrders.begin(), kOrders.end(), [&](const TableOrder& known) { return known.version == version; });
-  if (order == kOrders.end()) {
+  const std::uint64_t version = found.table[0] >> kMinorShift;
+  found.order = std::ranges::find(kOrders, version, &TableOrder::version);
+  if (found.order == kOrders.end()) {
     return Error{ErrorKind::BadData, "Python " + std::to_string(version >> 8U) + "." + std::to_string(version & 0xFFU) +
                                          " describes itself in a way that is not known here"};
   }
-  const std::span<const std::uint64_t> used(table.data() + 2, order->text_data - 1);
+  const std::span<const std::uint64_t> used(found.table.data() + 2, found.order->text_data - 1);
   if (std::any_of(used.begin(), used.end(), [](std::uint64_t offset) { return offset > kMostOffset; })) {
     return Error{ErrorKind::BadData, "the interpreter's description of itself makes no sense"};
   }
-  return Reader(memory, *order, table).stack_of(runtime, thread);
+  return found;
+}
+
+}  // namespace
+
+Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread) {
+  const Description found = TRY(read_description(memory, runtime));
+  return Reader(memory, *found.order, found.table).stack_of(runtime, thread);
+}
+
+std::vector<std::uint64_t> read_python_threads(const Memory& memory, std::uint64_t runtime) {
+  const auto found = read_description(memory, runtime);
+  return found ? Reader(memory, *found->order, found->table).threads(runtime) : std::vector<std::uint64_t>();
 }
 
 }  // namespace muster::hang

@@ -27,8 +27,21 @@ struct Frame {
 /// Frames of a stack that are read, from the innermost on.
 inline constexpr std::size_t kMostFrames = 200;
 
+/// Why there is no stack of a program that has no Python to read.
+inline constexpr std::string_view kNotPython = "it is not Python";
+
 /// The calls of one thread, innermost first.
 using Stack = std::vector<Frame>;
+
+/// A thread of a program.
+struct Thread {
+  std::uint64_t id = 0;  ///< of the kernel
+  Stack stack;
+  std::uint64_t cpu_ms = 0;  ///< 0: not known
+};
+
+/// Threads of a program of which the stacks are read.
+inline constexpr std::size_t kMostThreads = 64;
 
 /// The memory of another process, which runs on meanwhile: what is read may be torn, and never was a whole.
 class Memory {
@@ -43,6 +56,9 @@ class Memory {
 /// the address of `_PyRuntime`. Fails with `BadData`: another version of Python, or memory that makes no sense. A
 /// stack that changed during the reading is cut short. Reads at most `kMostFrames`.
 [[nodiscard]] Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread);
+
+/// The kernel ids of the program's threads, those that were made last first; empty: `read_python_stack` would fail.
+[[nodiscard]] std::vector<std::uint64_t> read_python_threads(const Memory& memory, std::uint64_t runtime);
 
 /// The line of the instruction at `offset` bytes, by the code's location table (Objects/locations.md in CPython's
 /// source). 0: it has none.

@@ -1,6 +1,9 @@
 // Compares two looks at a quiet job.
 #include "hang/stall_detector.hpp"
 
+#include "hang/movement.hpp"
+#include "hang/occupation.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -9,6 +12,11 @@ namespace muster::hang {
 namespace {
 
 constexpr double kLeastDelay = 1;  // seconds
+/// The looks at which a job must hang before it is ended, and the part of the time between them.
+constexpr int kLooksToEnd = 3;
+constexpr double kLooksInTime = 5;
+/// In limits: the time after which it is said who works while others wait, and after which who only spins is named.
+constexpr double kLongWork = 5;
 
 std::string seconds_text(double seconds) {
   return std::to_string(static_cast<long>(std::lround(seconds))) + " s";
@@ -19,30 +27,58 @@ bool has_counts(const Evidence& evidence) {
   return std::ranges::any_of(evidence.ranks, [](const RankEvidence& one) { return !one.groups.empty(); });
 }
 
-bool may_hang(const std::vector<RankEvidence>& ranks, const Verdict& verdict) {
-  return verdict.finding == Finding::Named || (verdict.finding != Finding::Moving && !may_go_on(ranks));
+/// True unless a rank does more than to use its CPU, as waits for a device do, or has not begun to train.
+bool may_ask_recorders(const Evidence& evidence) {
+  return evidence.missing == 0 && std::ranges::none_of(evidence.ranks, [](const RankEvidence& one) {
+           const Occupation occupation = occupation_of(one.place);
+           return (one.is_moving && !one.is_spinning) || occupation == Occupation::Compiles ||
+                  occupation == Occupation::Imports || is_first_meeting(waits_for_others(one.place.stack));
+         });
+}
+
+double shortest(const StallDetector::Limits& limits) {
+  double shortest = 0;
+  for (const double limit : {limits.report, limits.end, limits.first_meeting}) {
+    shortest = limit > 0 && (shortest == 0 || limit < shortest) ? limit : shortest;
+  }
+  return shortest;
+}
+
+bool is_hang(const Verdict& verdict) {
+  return verdict.finding == Finding::Named || verdict.finding == Finding::Still;
+}
+
+/// "rank 0 (gpu-17) has no Python stack: ...", of the first rank that somebody could make readable; empty: none.
+std::string describe_missing(const Verdict& verdict, const Evidence& evidence) {
+  const auto one = std::ranges::find_if(evidence.ranks, [&](const RankEvidence& rank) {
+    return std::ranges::binary_search(verdict.ranks, rank.rank) && rank.place.no_stack != kNotPython;
+  });
+  return one == evidence.ranks.end()
+             ? ""
+             : "rank " + std::to_string(one->rank) + " (" + one->host + ") has no Python stack: " + one->place.no_stack;
 }
 
 }  // namespace
 
 StallDetector::StallDetector(Limits limits, int world_size)
-    : limit_(limits.report > 0 && limits.end > 0 ? std::min(limits.report, limits.end) : limits.report + limits.end),
-      end_(limits.end),
-      world_size_(world_size) {}
+    : limits_(limits), limit_(shortest(limits)), world_size_(world_size), has_met_(world_size == 1) {}
 
 /// The job is not quiet, or not for long enough.
 StallDetector::Step StallDetector::begin_again(double quiet) {
-  Step step{.gathers = false, .delay = std::max(limit_ / 2 - quiet, kLeastDelay), .lines = {}, .is_moving = true};
+  Step step{.delay = std::max(limit_ / 2 - quiet, kLeastDelay), .is_moving = true};
   if (std::exchange(reported_, {}) == Finding::Named) {
     step.lines.push_back("the job moves again after " + seconds_text(longest_quiet_));
   }
   before_.reset();
+  spins_since_.clear();
+  seen_.reset();
+  has_said_who_works_ = false;
   asks_after_ = 0;
   return step;
 }
 
 StallDetector::Step StallDetector::on_time(double quiet) {
-  return quiet < limit_ / 2 ? begin_again(quiet) : Step{.gathers = true, .delay = 0, .lines = {}};
+  return quiet < limit_ / 2 ? begin_again(quiet) : Step{.gathers = true};
 }
 
 StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
@@ -50,15 +86,18 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   if (quiet < limit_ / 2 || (before_ && quiet < before_->quiet)) {
     return begin_again(quiet);
   }
+  note_meeting(evidence);
   if (!before_) {
     before_ = std::move(evidence);
     // Not sooner after a look that came late: a job that was paused goes on meanwhile.
-    return {.gathers = false, .delay = std::max(limit_ - quiet, limit_ / 4), .lines = {}};
-  }
-  if (quiet < limit_) {
-    return {.gathers = false, .delay = std::max(limit_ - quiet, kLeastDelay), .lines = {}};
+    return {.delay = std::min(std::max(limit_ - quiet, limit_ / 4), next_delay(quiet))};
   }
   mark_moving(evidence, *before_);
+  if (quiet < limit_) {  // compared with the first look: the longer, the surer
+    note_verdict(judge(evidence.ranks), quiet);
+    return {.delay = std::max(std::min(limit_ - quiet, next_delay(quiet)), kLeastDelay)};
+  }
+  note_loops(evidence);
   longest_quiet_ = quiet;
   const bool may_ask = evidence.has_idle_recorders && !has_counts(evidence);
   return may_ask ? ask_or_compare(std::move(evidence)) : compare(std::move(evidence));
@@ -68,53 +107,94 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
 StallDetector::Step StallDetector::ask_or_compare(Evidence evidence) {
   const double quiet = evidence.quiet;
   const bool is_named = reported_ == Finding::Named;
-  if (!ends(quiet) && (is_named || quiet < asks_after_)) {
+  const bool is_end_near = end() > 0 && quiet >= end() * (kLooksInTime - kLooksToEnd + 1) / kLooksInTime;
+  if (!is_end_near && (is_named || quiet < asks_after_)) {
     if (!is_named) {
       before_ = std::move(evidence);
     }
-    return {.gathers = false, .delay = next_delay(quiet), .lines = {}};
+    return {.delay = next_delay(quiet)};
   }
-  if (evidence.missing == 0 && may_hang(evidence.ranks, judge(evidence.ranks))) {
-    return {.gathers = true, .asks_recorders = true, .delay = 0, .lines = {}};
-  }
-  return compare(std::move(evidence));
+  return may_ask_recorders(evidence) ? Step{.gathers = true, .asks_recorders = true} : compare(std::move(evidence));
 }
 
 /// A rank that is behind at one moment may go on: collectives count if they were known at the look before, too.
 StallDetector::Step StallDetector::compare(Evidence evidence) {
-  Step step{.gathers = false, .delay = next_delay(evidence.quiet), .lines = {}};
+  const double quiet = evidence.quiet;
+  Step step{.delay = next_delay(quiet)};
   if (!has_counts(evidence) || has_counts(*before_)) {
-    step = report(evidence);
-    asks_after_ = has_counts(evidence) && may_go_on(evidence.ranks) ? 2 * evidence.quiet : asks_after_;
+    const Verdict verdict = judge(evidence.ranks);
+    note_verdict(verdict, quiet);
+    step = report(evidence, verdict);
+    asks_after_ = has_counts(evidence) && !is_hang(verdict) ? 2 * quiet : asks_after_;
   }
   before_ = std::move(evidence);
   return step;
 }
 
 double StallDetector::next_delay(double quiet) const {
-  return std::max(quiet < end_ ? std::min(end_ - quiet, limit_ / 2) : limit_ / 2, kLeastDelay);
+  double delay = limit_ / 2;
+  if (end() > 0) {
+    delay = std::min(delay, end() / kLooksInTime);
+    delay = quiet < end() ? std::min(delay, end() - quiet) : delay;
+  }
+  return std::max(delay, kLeastDelay);
 }
 
-/// Says it once for each stall; a rank may be named after all were alike.
-StallDetector::Step StallDetector::report(const Evidence& evidence) {
+/// A rank that uses its CPU at the same calls for very long is in an endless loop, as far as can be seen.
+void StallDetector::note_loops(Evidence& evidence) {
+  for (RankEvidence& one : evidence.ranks) {
+    if (!one.is_spinning) {
+      spins_since_.erase(one.rank);
+      continue;
+    }
+    const double since = spins_since_.try_emplace(one.rank, before_->quiet).first->second;
+    one.is_looping = evidence.quiet - since >= kLongWork * limit_;
+  }
+}
+
+/// The ranks have met once one of them waits in an operation that follows the first one, or has ended.
+void StallDetector::note_meeting(const Evidence& evidence) {
+  has_met_ = has_met_ || std::ranges::any_of(evidence.ranks, [](const RankEvidence& one) {
+               const std::string operation = waits_for_others(one.place.stack);
+               const bool has_counted =
+                   std::ranges::any_of(one.groups, [](const GroupProgress& group) { return group.completed > 0; });
+               return has_counted || !one.place.end.empty() || (!operation.empty() && !is_first_meeting(operation));
+             });
+}
+
+/// Counts the looks that have led to the same verdict.
+void StallDetector::note_verdict(const Verdict& verdict, double quiet) {
+  constexpr double kTolerance = 0.9;  // of a look that comes a little early
+  if (!is_hang(verdict)) {
+    seen_.reset();
+  } else if (seen_ != verdict.finding || seen_ranks_ != verdict.ranks) {
+    seen_ = verdict.finding;
+    seen_ranks_ = verdict.ranks;
+    seen_at_ = quiet;
+    times_seen_ = 1;
+  } else if (quiet - seen_at_ >= kTolerance * end() / kLooksInTime) {
+    seen_at_ = quiet;
+    ++times_seen_;
+  }
+}
+
+/// Says it once for each stall; a rank may be named after all stood still.
+StallDetector::Step StallDetector::report(const Evidence& evidence, const Verdict& verdict) {
   const double quiet = evidence.quiet;
-  Step step{.gathers = false, .delay = next_delay(quiet), .lines = {}};
+  Step step{.delay = next_delay(quiet)};
   if (evidence.missing > 0) {  // the others may wait for ranks of these
     return step;
   }
-  const Verdict verdict = judge(evidence.ranks);
-  std::vector<std::string> lines = describe(verdict, evidence, world_size_);
-  if (lines.empty()) {
+  if (!is_hang(verdict)) {
+    step.lines = lines_without_stall(evidence, verdict);
     return step;
   }
-  const bool is_named = verdict.finding == Finding::Named;
-  const bool is_moving = std::ranges::any_of(evidence.ranks, &RankEvidence::is_moving);
-  const bool is_new = reported_ != Finding::Named && reported_ != verdict.finding;
-  const bool is_told = is_new && (is_named || (verdict.finding == Finding::Alike && !is_moving));
+  std::vector<std::string> lines = describe(verdict, evidence, world_size_);
+  const bool is_told = reported_ != Finding::Named && reported_ != verdict.finding;
   Look look{.why = "the job has not moved for " + seconds_text(quiet),
             .quiet = quiet,
             .verdict = lines,
-            .ranks = is_named ? verdict.ranks : std::vector<int>(),
+            .ranks = verdict.ranks,
             .begins_stall = is_told && !reported_};
   lines.front() = look.why + ": " + lines.front();
   step.hang = find_hang(evidence, verdict, lines.front());
@@ -122,15 +202,27 @@ StallDetector::Step StallDetector::report(const Evidence& evidence) {
     reported_ = verdict.finding;
     step.lines = std::move(lines);
   }
-  if (reported_ || step.hang) {
-    step.look = std::move(look);
-  }
+  step.look = std::move(look);
   return step;
+}
+
+/// Describes a job that may go on: a fact that accuses nobody, and why nothing can be said.
+std::vector<std::string> StallDetector::lines_without_stall(const Evidence& evidence, const Verdict& verdict) {
+  if (verdict.finding == Finding::WaitedFor && evidence.quiet >= kLongWork * limit_ &&
+      !std::exchange(has_said_who_works_, true)) {
+    return {describe_work(verdict, evidence.ranks)};
+  }
+  const std::string missing = verdict.finding == Finding::Unknown ? describe_missing(verdict, evidence) : "";
+  if (!missing.empty() && !std::exchange(has_said_what_is_missing_, true)) {
+    return {"no rank has written a line for " + seconds_text(evidence.quiet) +
+            ", and whether the job hangs cannot be seen: " + missing};
+  }
+  return {};
 }
 
 std::optional<StallDetector::Hang> StallDetector::find_hang(const Evidence& evidence, const Verdict& verdict,
                                                             std::string why) const {
-  if (!ends(evidence.quiet) || !may_hang(evidence.ranks, verdict)) {
+  if (end() <= 0 || evidence.quiet < end() || times_seen_ < kLooksToEnd) {
     return {};
   }
   Hang hang{std::move(why), {}};

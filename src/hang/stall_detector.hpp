@@ -5,6 +5,7 @@
 #include "hang/evidence.hpp"
 #include "hang/verdict.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,14 +19,16 @@ namespace muster::hang {
 ///      ▲                                                   │                                                    │
 ///      └──────────────────── a line, a step ───────────────┴────────────────────────────────────────────────────┘
 ///
-/// Flight recorders make each rank write a line when they are asked. So they are asked only if the job may hang and NCCL
-/// has told nothing, until a rank is named; and if they show that the job moves, only after twice the time.
+/// Flight recorders make each rank write a line when they are asked. So they are asked only of a job that may hang, until a
+/// rank is named; and if they show that the job moves, only after twice the time.
 class StallDetector {
  public:
-  /// Seconds of quiet after which a hang is reported, and after which it ends the attempt. 0: never; one is more.
+  /// Seconds of quiet. 0: never; one is more.
   struct Limits {
-    double report = 0;
-    double end = 0;
+    double report = 0;         ///< after which a hang is reported
+    double end = 0;            ///< after which it ends the attempt, once its ranks have met
+    double first_meeting = 0;  ///< after which it ends an attempt whose ranks have not met
+    [[nodiscard]] bool are_any() const { return report + end + first_meeting > 0; }
   };
 
   /// `world_size`: ranks of the job.
@@ -48,10 +51,10 @@ class StallDetector {
 
   /// The next step of the caller.
   struct Step {
-    bool gathers = false;            ///< ask all nodes, then call `on_evidence`
-    bool asks_recorders = false;     ///< ask the flight recorders, too
-    double delay = 0;                ///< else: seconds until `on_time`
-    std::vector<std::string> lines;  ///< for the consoles of all nodes
+    bool gathers = false;                 ///< ask all nodes, then call `on_evidence`
+    bool asks_recorders = false;          ///< ask the flight recorders, too
+    double delay = 0;                     ///< else: seconds until `on_time`
+    std::vector<std::string> lines = {};  ///< for the consoles of all nodes
     std::optional<Hang> hang = {};
     std::optional<Look> look = {};
     bool is_moving = false;  ///< the job is not quiet, or not any more
@@ -68,15 +71,27 @@ class StallDetector {
   Step ask_or_compare(Evidence evidence);
   Step compare(Evidence evidence);
   [[nodiscard]] double next_delay(double quiet) const;
-  Step report(const Evidence& evidence);
-  [[nodiscard]] bool ends(double quiet) const { return end_ > 0 && quiet >= end_; }
+  [[nodiscard]] double end() const { return has_met_ ? limits_.end : limits_.first_meeting; }
+  void note_loops(Evidence& evidence);
+  void note_meeting(const Evidence& evidence);
+  void note_verdict(const Verdict& verdict, double quiet);
+  Step report(const Evidence& evidence, const Verdict& verdict);
+  std::vector<std::string> lines_without_stall(const Evidence& evidence, const Verdict& verdict);
   [[nodiscard]] std::optional<Hang> find_hang(const Evidence& evidence, const Verdict& verdict, std::string why) const;
   Step begin_again(double quiet);
 
-  double limit_;  ///< of the report
-  double end_;    ///< 0: none
+  Limits limits_;
+  double limit_;  ///< the shortest of them: of the first look that may be reported
   int world_size_;
+  bool has_met_;  ///< the ranks have, once in this attempt
+  bool has_said_what_is_missing_ = false;
+  bool has_said_who_works_ = false;  ///< in this stall
   std::optional<Evidence> before_;
+  std::map<int, double> spins_since_;  ///< of ranks that have only used their CPU, in seconds of quiet
+  std::vector<int> seen_ranks_;        ///< of the verdicts at the last looks
+  std::optional<Finding> seen_;        ///< likewise; empty: not one that ends a job
+  double seen_at_ = 0;                 ///< the last of these looks, in seconds of quiet
+  int times_seen_ = 0;
   double longest_quiet_ = 0;         ///< of the stall that was reported
   std::optional<Finding> reported_;  ///< in this stall
   double asks_after_ = 0;            ///< seconds of quiet; before, the recorders are not asked: the job has moved

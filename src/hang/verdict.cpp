@@ -3,6 +3,7 @@
 
 #include "base/ranks.hpp"
 #include "base/text.hpp"
+#include "hang/occupation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,69 +18,97 @@
 namespace muster::hang {
 namespace {
 
-/// Code in which a single rank may stay for minutes without a change that is seen from outside: compilers, and the loops
-/// of servers, which may wait for a request for hours.
-constexpr std::array<std::string_view, 10> kLongWork{"torch/_inductor/",
-                                                     "torch/_dynamo/",
-                                                     "torch/utils/cpp_extension.py",
-                                                     "triton/",
-                                                     "jax/_src/compiler.py",
-                                                     "tensorrt/",
-                                                     "asyncio/base_events.py",
-                                                     "/socketserver.py",
-                                                     "/uvicorn/",
-                                                     "grpc/_server.py"};
+/// The occupation of a rank, as far as two looks have shown it.
+enum class Activity {
+  Ended,
+  Waits,   ///< for other ranks
+  Works,   ///< has moved, or is in code that shows nothing for minutes, such as a compiler
+  Stands,  ///< its place is known, and it has not moved
+  Idle,    ///< waits for a request, a child or its input
+  Unknown  ///< it has not moved as far as is known, and where it is could not be read
+};
 
-bool is_long_work(const Stack& stack) {
-  return std::any_of(stack.begin(), stack.end(), [](const Frame& frame) {
-    return std::any_of(kLongWork.begin(), kLongWork.end(),
-                       [&](std::string_view part) { return frame.file.find(part) != std::string::npos; });
-  });
+bool cannot_run(const Place& place) {
+  return place.state == 'D' || place.state == 'T' || place.state == 't' || place.state == 'Z';
+}
+
+bool has_pending(const RankEvidence& one) {
+  return std::ranges::any_of(
+      one.groups, [](const GroupProgress& group) { return group.completed >= 0 && group.completed < group.enqueued; });
+}
+
+Activity activity_of(const RankEvidence& one) {
+  if (!one.place.end.empty()) {
+    return Activity::Ended;
+  }
+  const Occupation occupation = occupation_of(one.place);
+  if (!cannot_run(one.place) && (occupation == Occupation::WaitsForRanks || has_pending(one))) {
+    return Activity::Waits;
+  }
+  if (one.is_looping) {
+    return Activity::Stands;
+  }
+  const bool runs = one.place.state == 'R' && !one.place.stack.empty();
+  if (one.is_moving || runs || occupation == Occupation::Compiles || occupation == Occupation::Imports) {
+    return Activity::Works;
+  }
+  switch (occupation) {
+    case Occupation::Serves:
+    case Occupation::WaitsForChild:
+    case Occupation::WaitsForInput:
+      return cannot_run(one.place) ? Activity::Stands : Activity::Idle;
+    default:
+      return one.place.stack.empty() && !cannot_run(one.place) ? Activity::Unknown : Activity::Stands;
+  }
 }
 
 using Ranks = std::set<int>;
 
-template <typename IsSo>
-Ranks ranks_where(const std::vector<RankEvidence>& evidence, const IsSo& is_so) {
-  Ranks ranks;
-  for (const RankEvidence& one : evidence) {
-    if (is_so(one.place)) {
-      ranks.insert(one.rank);
+/// The ranks by what they do.
+class Activities {
+ public:
+  explicit Activities(const std::vector<RankEvidence>& evidence) : all_(evidence.size()) {
+    for (const RankEvidence& one : evidence) {
+      const Activity activity = activity_of(one);
+      of_rank_[one.rank] = activity;
+      ranks_[activity].insert(one.rank);
     }
   }
-  return ranks;
-}
 
-bool has_ended(const Place& place) {
-  return !place.end.empty();
+  [[nodiscard]] std::size_t all() const { return all_; }
+  [[nodiscard]] const Ranks& ranks(Activity activity) { return ranks_[activity]; }
+  [[nodiscard]] bool has(Activity activity) { return !ranks_[activity].empty(); }
+  [[nodiscard]] Ranks among(const Ranks& ranks, Activity activity) const {
+    Ranks found;
+    std::ranges::copy_if(ranks, std::inserter(found, found.end()),
+                         [&](int rank) { return of_rank_.at(rank) == activity; });
+    return found;
+  }
+
+ private:
+  std::size_t all_;
+  std::map<int, Activity> of_rank_;
+  std::map<Activity, Ranks> ranks_;
+};
+
+bool has_ended(const RankEvidence& one) {
+  return !one.place.end.empty();
 }
-bool waits(const Place& place) {
-  return !has_ended(place) && !waits_for_others(place.stack).empty();
-}
-/// Of a rank whose stack could not be read it is not known whether it waits.
-bool works(const Place& place) {
-  return !waits(place) && !place.stack.empty();
-}
-bool cannot_run(const Place& place) {
-  return !has_ended(place) && (place.state == 'D' || place.state == 'T' || place.state == 't' || place.state == 'Z');
+bool waits(const RankEvidence& one) {
+  return activity_of(one) == Activity::Waits;
 }
 
 /// The operation in which most of the ranks wait; empty: none waits in a known one.
 std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
   std::map<std::string, int> counts;
   for (const RankEvidence& one : evidence) {
-    if (waits(one.place)) {
+    if (waits(one)) {
       ++counts[waits_for_others(one.place.stack)];
     }
   }
   const auto most = std::max_element(counts.begin(), counts.end(),
                                      [](const auto& one, const auto& other) { return one.second < other.second; });
   return most == counts.end() ? "" : most->first;
-}
-
-/// Few ranks: fewer than half of them.
-bool are_few(std::size_t ranks, std::size_t all) {
-  return ranks > 0 && ranks * 2 < all;
 }
 
 /// The place of a rank, for a comparison: its calls, in the user's program with their lines, but in libraries without,
@@ -120,28 +149,49 @@ Ranks outliers(const std::vector<RankEvidence>& evidence) {
   return all;
 }
 
-Verdict name(const std::vector<RankEvidence>& evidence, const Ranks& ranks) {
-  std::size_t others = 0;  // that run
-  std::size_t moving = 0;
-  bool has_passed = false;  // a collective went through
-  for (const RankEvidence& one : evidence) {
-    const bool is_other = !ranks.contains(one.rank) && !has_ended(one.place);
-    others += is_other ? 1 : 0;
-    moving += is_other && one.is_moving ? 1 : 0;
-    has_passed = has_passed || (is_other && one.is_moving && waits(one.place));
-  }
-  const bool is_moving =
-      has_passed || moving * 2 > others || std::ranges::all_of(evidence, [&](const RankEvidence& one) {
-        return !ranks.contains(one.rank) || one.is_moving || is_long_work(one.place.stack);
-      });
-  return {is_moving ? Finding::Moving : Finding::Named,
+Verdict make_verdict(Finding finding, const Ranks& ranks, const std::vector<RankEvidence>& evidence) {
+  return {finding,
           {ranks.begin(), ranks.end()},
           most_common_wait(evidence),
           static_cast<int>(evidence.size() - ranks.size())};
 }
 
+/// For ranks that keep the others waiting: an accusation, unless one of them does something, or may have a reason to
+/// wait. What nobody could read is no evidence.
+Verdict accuse(const Ranks& ranks, Activities& activities, const std::vector<RankEvidence>& evidence) {
+  if (const Ranks working = activities.among(ranks, Activity::Works); !working.empty()) {
+    return make_verdict(Finding::WaitedFor, working, evidence);
+  }
+  if (const Ranks idle = activities.among(ranks, Activity::Idle); !idle.empty()) {
+    return make_verdict(Finding::Idle, idle, evidence);
+  }
+  return make_verdict(Finding::Named, ranks, evidence);
+}
+
+/// For a job of which some ranks have ended.
+Verdict judge_ended(Activities& activities, const std::vector<RankEvidence>& evidence) {
+  const Ranks ended = activities.ranks(Activity::Ended);
+  Ranks alive;
+  for (const RankEvidence& one : evidence) {
+    if (!has_ended(one)) {
+      alive.insert(one.rank);
+    }
+  }
+  if (alive.empty()) {
+    return {};
+  }
+  if (alive.size() < ended.size()) {
+    return accuse(alive, activities, evidence);
+  }
+  if (activities.has(Activity::Works)) {
+    return make_verdict(activities.has(Activity::Waits) ? Finding::WaitedFor : Finding::Moving,
+                        activities.ranks(Activity::Works), evidence);
+  }
+  return activities.has(Activity::Waits) ? make_verdict(Finding::Named, ended, evidence) : Verdict{};
+}
+
 /// Names the ranks that have not come to a collective, as far as the progress is known.
-Verdict name_absent(const std::vector<RankEvidence>& evidence) {
+Verdict judge_absent(Activities& activities, const std::vector<RankEvidence>& evidence) {
   std::vector<RankProgress> progress;
   for (const RankEvidence& one : evidence) {
     if (!one.groups.empty()) {
@@ -156,11 +206,38 @@ Verdict name_absent(const std::vector<RankEvidence>& evidence) {
   for (const auto& [rank, last] : absent.ranks) {
     ranks.insert(rank);
   }
-  Verdict verdict = name(evidence, ranks);
+  Verdict verdict = accuse(ranks, activities, evidence);
   verdict.wait = std::move(absent.collective);
   verdict.waiting = absent.waiting;
   verdict.entered = std::move(absent.ranks);
   return verdict;
+}
+
+/// For a job in which nobody is known to wait for others. That it stands still is known only where all ranks are held by
+/// a lock or the kernel: whatever else they wait for may come.
+Verdict judge_without_waits(Activities& activities, const std::vector<RankEvidence>& evidence) {
+  if (activities.has(Activity::Works)) {
+    return make_verdict(Finding::Moving, activities.ranks(Activity::Works), evidence);
+  }
+  if (activities.has(Activity::Unknown)) {
+    return make_verdict(Finding::Unknown, activities.ranks(Activity::Unknown), evidence);
+  }
+  const bool are_held = std::ranges::all_of(evidence, [](const RankEvidence& one) {
+    return cannot_run(one.place) || one.place.wait.starts_with("futex") ||
+           occupation_of(one.place) == Occupation::WaitsForLock;
+  });
+  const bool are_idle = activities.has(Activity::Idle) || !are_held;
+  return make_verdict(are_idle ? Finding::Idle : Finding::Still, {}, evidence);
+}
+
+/// For ranks that all wait for each other: those that are at another place than most.
+Verdict judge_waits(Activities& activities, const std::vector<RankEvidence>& evidence) {
+  const Ranks others = outliers(evidence);
+  const auto computes = [&](const RankEvidence& one) { return others.contains(one.rank) && one.is_spinning; };
+  if (std::ranges::any_of(evidence, computes)) {
+    return make_verdict(Finding::WaitedFor, others, evidence);
+  }
+  return others.empty() ? make_verdict(Finding::Still, {}, evidence) : accuse(others, activities, evidence);
 }
 
 /// "rank 9 (gpu-17, pid 4711) last entered collective 84924; it is at train.py:212 in load_shard"
@@ -175,13 +252,16 @@ std::string describe_one(const RankEvidence& one, const std::map<int, std::int64
 
 std::string describe_waiting(const Verdict& verdict, const std::vector<RankEvidence>& evidence, int world_size) {
   const bool others_have_ended = std::ranges::all_of(evidence, [&](const RankEvidence& one) {
-    return has_ended(one.place) || std::ranges::binary_search(verdict.ranks, one.rank);
+    return has_ended(one) || std::ranges::binary_search(verdict.ranks, one.rank);
   });
-  const char* const what = others_have_ended      ? " ranks have ended, and not "
-                           : verdict.wait.empty() ? " ranks are alike and not "
-                                                  : " ranks wait in ";
-  return std::to_string(verdict.waiting) + " of " + std::to_string(world_size) + what +
-         (others_have_ended || verdict.wait.empty() ? "" : verdict.wait + " for ") + describe_ranks(verdict.ranks);
+  const std::string what =
+      others_have_ended ? " ranks have ended, and not " : " ranks wait in " + verdict.wait + " for ";
+  const bool is_one = verdict.ranks.size() == 1;
+  const std::string busy = verdict.finding == Finding::WaitedFor ? (is_one ? ", which works" : ", which work")
+                           : verdict.finding == Finding::Idle    ? ", idle"
+                                                                 : "";
+  return std::to_string(verdict.waiting) + " of " + std::to_string(world_size) + what + describe_ranks(verdict.ranks) +
+         busy;
 }
 
 std::string describe_fabric(double bytes_per_second) {
@@ -206,35 +286,31 @@ std::string describe_others(const Verdict& verdict, const std::vector<RankEviden
 }  // namespace
 
 Verdict judge(const std::vector<RankEvidence>& evidence) {
-  const std::size_t all = evidence.size();
-  const Ranks ended = ranks_where(evidence, has_ended);
-  const Ranks alive = ranks_where(evidence, std::not_fn(has_ended));
-  if (alive.empty()) {
-    return {};
+  Activities activities(evidence);
+  const auto has_passed = [](const RankEvidence& one) { return one.is_moving && !one.is_spinning && waits(one); };
+  if (std::ranges::any_of(evidence, has_passed)) {
+    return make_verdict(Finding::Moving, {}, evidence);  // a collective went through
   }
-  if (!ended.empty()) {
-    return name(evidence, ended.size() <= alive.size() ? ended : alive);
+  if (activities.has(Activity::Ended)) {
+    return judge_ended(activities, evidence);
   }
-  if (Verdict absent = name_absent(evidence); !absent.ranks.empty()) {
+  if (Verdict absent = judge_absent(activities, evidence); !absent.ranks.empty()) {
     return absent;
   }
-  for (const Ranks& ranks : {ranks_where(evidence, cannot_run), ranks_where(evidence, works)}) {
-    if (ranks.size() < all && are_few(ranks.size(), all + 1)) {
-      return name(evidence, ranks);
-    }
+  if (!activities.has(Activity::Waits)) {
+    return judge_without_waits(activities, evidence);
   }
-  if (const Ranks ranks = outliers(evidence); !ranks.empty()) {
-    return name(evidence, ranks);
+  Ranks absent;  // an unreadable rank may wait as well
+  for (const Activity activity : {Activity::Works, Activity::Stands, Activity::Idle}) {
+    absent.insert(activities.ranks(activity).begin(), activities.ranks(activity).end());
   }
-  const bool are_alike = std::all_of(evidence.begin(), evidence.end(), [&](const RankEvidence& one) {
-    return signature(one.place) == signature(evidence.front().place);
-  });
-  return {are_alike ? Finding::Alike : Finding::Unclear, {}, most_common_wait(evidence), static_cast<int>(all)};
-}
-
-bool may_go_on(const std::vector<RankEvidence>& evidence) {
-  return std::ranges::any_of(evidence,
-                             [](const RankEvidence& one) { return one.is_moving || is_long_work(one.place.stack); });
+  if (activities.ranks(Activity::Waits).size() * 2 < activities.all()) {
+    const Finding finding = activities.has(Activity::Works)     ? Finding::Moving
+                            : activities.has(Activity::Unknown) ? Finding::Unknown
+                                                                : Finding::Unclear;
+    return make_verdict(finding, activities.ranks(Activity::Unknown), evidence);
+  }
+  return absent.empty() ? judge_waits(activities, evidence) : accuse(absent, activities, evidence);
 }
 
 namespace {
@@ -245,12 +321,18 @@ std::vector<std::string> describe_ranks_in(const Verdict& verdict, const std::ve
   if (evidence.empty()) {
     return {};
   }
-  if (verdict.finding == Finding::Alike) {
-    const Place place = group(evidence).front().place;
+  const std::vector<Group> places = group(evidence);
+  if (verdict.ranks.empty() && places.size() == 1) {
+    const Place& place = places.front().place;
     return {std::string("all ranks are ") + (place.stack.empty() ? "in " : "at ") + describe(place)};
   }
-  if (verdict.finding == Finding::Unclear) {
-    return {"its ranks are at " + std::to_string(group(evidence).size()) + " different places"};
+  if (verdict.finding == Finding::Unknown) {
+    return {"where " + describe_ranks(verdict.ranks) + " " + (verdict.ranks.size() == 1 ? "is" : "are") +
+            " is not known"};
+  }
+  if (verdict.ranks.empty() || verdict.finding == Finding::Moving || verdict.finding == Finding::Unclear) {
+    return {(verdict.wait.empty() ? "its ranks are at " : "its ranks wait for others, at ") +
+            std::to_string(places.size()) + " different places"};
   }
   std::vector<std::string> lines{describe_waiting(verdict, evidence, world_size)};
   for (const RankEvidence& one : evidence) {
@@ -265,6 +347,17 @@ std::vector<std::string> describe_ranks_in(const Verdict& verdict, const std::ve
 }
 
 }  // namespace
+
+std::string describe_work(const Verdict& verdict, const std::vector<RankEvidence>& evidence) {
+  constexpr double kPercent = 100;
+  const auto one = std::ranges::find(evidence, verdict.ranks.front(), &RankEvidence::rank);
+  const bool is_one = verdict.ranks.size() == 1;
+  const long share = one == evidence.end() ? 0 : std::lround(one->cpu_share * kPercent);
+  return "the job waits for " + describe_ranks(verdict.ranks) + (is_one ? ", which works: " : ", which work: ") +
+         (is_one ? "" : "rank " + std::to_string(verdict.ranks.front()) + " ") +
+         (share > 0 ? std::to_string(share) + " % of a CPU, " : "") +
+         (one == evidence.end() || one->place.stack.empty() ? "no Python stack" : "at " + describe(one->place));
+}
 
 std::vector<std::string> describe(const Verdict& verdict, const Evidence& evidence, int world_size) {
   std::vector<std::string> lines = describe_ranks_in(verdict, evidence.ranks, world_size);

@@ -7,26 +7,28 @@ import sys
 
 import pytest
 
+from support import waiting_ranks
+
 # The rank of the first argument is stopped; the others wait.
 ONE_IS_STOPPED = """
 import os, signal, sys
 print("ready", flush=True)
 if os.environ["RANK"] == sys.argv[1]:
     os.kill(os.getpid(), signal.SIGSTOP)
-signal.pause()
+all_reduce()
 """
 
 
 @pytest.mark.parametrize("rank", [0, 3])
-def test_every_node_names_the_rank_for_which_the_others_wait(gang, rank):
-    command = [sys.executable, "-c", ONE_IS_STOPPED, str(rank)]
+def test_every_node_names_the_rank_for_which_the_others_wait(gang, tmp_path, rank):
+    command = [*waiting_ranks.program(tmp_path, ONE_IS_STOPPED), str(rank)]
     hook = "--on-hang=echo node $MUSTER_HANG_NODE, ranks $MUSTER_HANG_RANKS"
     job = gang(2, "--hang-report=1", hook, workers=2, command=command)
     job.start_all()
 
     for one in job.jobs.values():
-        one.err.wait_for(f" s: 3 of 4 ranks are alike and not rank {rank}")
-        one.err.wait_for("3 ranks are alike: state S")
+        one.err.wait_for(f" s: 3 of 4 ranks wait in all_reduce for rank {rank}")
+        one.err.wait_for("3 ranks are alike: ")
         one.err.wait_for("on-hang: node ")
         one.err.wait_for(f", ranks {rank}\n")
     answer = job.muster.run("stacks", f"--job={job.jobs[1].guard()}", "--json")
@@ -38,8 +40,9 @@ def test_every_node_names_the_rank_for_which_the_others_wait(gang, rank):
     job.assert_codes(143)
 
 
-def test_a_hang_on_one_node_ends_the_job_on_all(gang):
-    job = gang(2, "--hang-report=0", "--hang-timeout=2", workers=2, command=[sys.executable, "-c", ONE_IS_STOPPED, "3"])
+def test_a_hang_on_one_node_ends_the_job_on_all(gang, tmp_path):
+    command = [*waiting_ranks.program(tmp_path, ONE_IS_STOPPED), "3"]
+    job = gang(2, "--hang-report=0", "--hang-timeout=2", workers=2, command=command)
     job.start_all()
 
     job.assert_codes(86)
@@ -66,8 +69,9 @@ def test_a_rank_that_does_not_end_is_named_when_the_first_node_has_none_left(gan
     job.assert_codes(143)
 
 
-def test_stacks_fails_where_nobody_answers(gang):
-    job = gang(2, "--heartbeat-timeout=60", workers=1, command=[sys.executable, "-c", ONE_IS_STOPPED, "none"])
+def test_stacks_fails_where_nobody_answers(gang, tmp_path):
+    command = [*waiting_ranks.program(tmp_path, ONE_IS_STOPPED), "none"]
+    job = gang(2, "--heartbeat-timeout=60", workers=1, command=command)
     job.start_all()
     for one in job.jobs.values():
         one.out.wait_for("ready")

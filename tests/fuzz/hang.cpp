@@ -1,6 +1,7 @@
 // Readers of what programs and other nodes say of a hang: the memory of a Python program, its mappings and its file,
 // and the lines of other nodes.
 #include "fuzz.hpp"
+#include "hang/occupation.hpp"
 #include "hang/process_memory.hpp"
 #include "hang/py_spy.hpp"
 #include "hang/verdict.hpp"
@@ -63,9 +64,13 @@ void check_stack(std::string_view text) {
 void check_py_spy(std::string_view text) {
   const std::string frames = R"([{"os_thread_id": 1, "frames": )" + std::string(text) + "}]";
   for (const std::string_view answer : {text, std::string_view(frames)}) {
-    const auto stack = hang::read_py_spy(answer, 1);
-    require(!stack || (!stack->empty() && stack->size() <= 200), "a stack has calls, and ends");
-    check_frames(stack ? *stack : hang::Stack());
+    const auto threads = hang::read_py_spy(answer, 1);
+    require(!threads || !threads->front().stack.empty(), "the main thread has calls");
+    for (const hang::Thread& thread : threads ? *threads : std::vector<hang::Thread>()) {
+      require(thread.stack.size() <= 200, "a stack ends");
+      check_frames(thread.stack);
+    }
+    (void)hang::find_training_thread(threads ? *threads : std::vector<hang::Thread>());
   }
 }
 
@@ -76,7 +81,9 @@ void check_lines(std::string_view text) {
   }
   const hang::Evidence evidence = hang::join_lines(lines);
   const hang::Verdict verdict = hang::judge(evidence.ranks);
-  require(verdict.ranks.size() < std::max<std::size_t>(evidence.ranks.size(), 1), "somebody waits for those named");
+  require(
+      verdict.finding != hang::Finding::Named || verdict.ranks.size() < std::max<std::size_t>(evidence.ranks.size(), 1),
+      "somebody waits for those named");
   (void)hang::describe(verdict, evidence, static_cast<int>(evidence.ranks.size()));
   (void)hang::stacks_document(evidence.ranks);
 }

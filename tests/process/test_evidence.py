@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from support import waiting_ranks
+
 NOBODY = 65534
 
 # Writes a dump as PyTorch's recorder does, and an error file, then ends as the first argument says.
@@ -21,7 +23,7 @@ print("written", flush=True)
 ENDS = {
     "fails": "sys.exit(3)",
     "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
-    "hangs": "signal.pause()",
+    "hangs": "all_reduce()",
 }
 
 
@@ -44,8 +46,9 @@ def kept_at(job, kind="flight recorder"):
 @pytest.mark.parametrize("how", ENDS)
 def test_dumps_are_kept_where_pytorch_would_have_put_them(muster, home, tmp_path, how):
     ends = ["--hang-timeout=1"] if how == "hangs" else []
-    end = f'os.environ["RANK"] == "1" and {ENDS[how]}; signal.pause()'
-    job = muster.run("--nproc-per-node=2", *ends, *program(end), env={"HOME": home}, report=True)
+    end = f'os.environ["RANK"] == "1" and {ENDS[how]}; all_reduce()'
+    command = ["--no-python", *waiting_ranks.program(tmp_path / "program", f"{WRITES}\n{end}")]
+    job = muster.run("--nproc-per-node=2", *ends, *command, env={"HOME": home}, report=True)
 
     assert job.code == {"fails": 3, "is killed": 137, "hangs": 86}[how], job.words()
     dump = home / ".cache/torch/comm_lib_trace_rank_1"

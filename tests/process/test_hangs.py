@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support import waiting_ranks
 from support.deadlines import wait_until
 
 # Rank 1 says its pid and is stopped as soon as it waits; the others wait, too.
@@ -20,7 +21,7 @@ if os.environ["RANK"] == "1":
     print("pid", os.getpid(), flush=True)
     os.kill(os.getpid(), signal.SIGSTOP)
     print("continued", flush=True)
-signal.pause()
+all_reduce()
 """
 
 WAITS_IN_A_FUNCTION = """
@@ -85,8 +86,8 @@ def document_of(answer):
     return json.loads(answer.out.text)
 
 
-def test_stacks_groups_the_ranks_and_names_the_one_that_is_stopped(muster, stacks):
-    job = muster.start("--nproc-per-node=4", "--hang-report=0", "--", sys.executable, "-c", ONE_IS_STOPPED)
+def test_stacks_groups_the_ranks_and_names_the_one_that_is_stopped(muster, stacks, tmp_path):
+    job = muster.start("--nproc-per-node=4", "--hang-report=0", "--no-python", *waiting_ranks.program(tmp_path, ONE_IS_STOPPED))
     pid = pid_of(job)
 
     def found():
@@ -99,30 +100,31 @@ def test_stacks_groups_the_ranks_and_names_the_one_that_is_stopped(muster, stack
 
     assert document["missing"] == 0
     assert re.fullmatch(
-        rf"3 of 4 ranks are alike and not rank 1\nrank 1 \(\S+, pid {pid}\) is in state T.*\n3 ranks are alike: state S.*",
+        rf"3 of 4 ranks wait in all_reduce for rank 1\nrank 1 \(\S+, pid {pid}\) is at \S+:4 in all_reduce, state T.*\n"
+        r"3 ranks are alike: \S+:4 in all_reduce",
         "\n".join(document["verdict"]),
     )
     assert "ranks 0, 2-3: state S" in text
-    assert "no Python stack: " in text
+    assert "distributed_c10d.py:4 in all_reduce\n" in text
     job.signal(signal.SIGTERM)
     assert job.end() == 143
 
 
 def test_a_hang_is_reported_once_and_so_is_its_end(muster, tmp_path):
     events = tmp_path / "events.jsonl"
-    job = muster.start("--nproc-per-node=4", "--hang-report=1", f"--events={events}", "--", sys.executable, "-c", ONE_IS_STOPPED)
+    job = muster.start("--nproc-per-node=4", "--hang-report=1", f"--events={events}", "--no-python", *waiting_ranks.program(tmp_path, ONE_IS_STOPPED))
     pid = pid_of(job)
 
-    job.err.wait_for("3 of 4 ranks are alike and not rank 1")
-    job.err.wait_for("3 ranks are alike: state S")
+    job.err.wait_for("3 of 4 ranks wait in all_reduce for rank 1")
+    job.err.wait_for("3 ranks are alike: ")
     os.kill(pid, signal.SIGCONT)
     job.err.wait_for("the job moves again after ")
     job.signal(signal.SIGTERM)
 
     assert job.end() == 143
     lines = [line for line in job.err.lines if "rank" in line or "moved" in line]
-    assert len(re.findall(r"the job has not moved for \d+ s: 3 of 4 ranks are alike and not rank 1", job.err.text)) == 1
-    assert any(re.search(rf"rank 1 \(\S+, pid {pid}\) is in state T", line) for line in lines), job.words()
+    assert len(re.findall(r"the job has not moved for \d+ s: 3 of 4 ranks wait in all_reduce for rank 1", job.err.text)) == 1
+    assert any(re.search(rf"rank 1 \(\S+, pid {pid}\) is at .* state T", line) for line in lines), job.words()
     stalls = [event for event in map(json.loads, events.read_text().splitlines()) if event["event"] == "stalled"]
     assert [event["text"] for event in stalls] == ["rank 1"]
 
@@ -137,18 +139,20 @@ def test_what_the_fabric_carries_is_said(muster, tmp_path):
     counters.mkdir(parents=True)
     (counters / "port_xmit_data").write_text("1000\n")
     job = muster.start(
-        "--nproc-per-node=4", "--hang-report=1", "--", sys.executable, "-c", ONE_IS_STOPPED, through=with_ports(tmp_path)
+        *["--nproc-per-node=4", "--hang-report=1", "--no-python", *waiting_ranks.program(tmp_path, ONE_IS_STOPPED)],
+        through=with_ports(tmp_path),
     )
 
-    job.err.wait_for("3 of 4 ranks are alike and not rank 1")
+    job.err.wait_for("3 of 4 ranks wait in all_reduce for rank 1")
     job.err.wait_for("the RDMA ports of its hosts carry nothing")
     job.signal(signal.SIGTERM)
     assert job.end() == 143
 
 
-def test_a_job_that_hangs_is_ended_and_the_report_names_the_rank(muster):
+def test_a_job_that_hangs_is_ended_and_the_report_names_the_rank(muster, tmp_path):
     job = muster.run(
-        "--nproc-per-node=4", "--hang-report=0", "--hang-timeout=2", "--grace=5", "--", sys.executable, "-c", ONE_IS_STOPPED,
+        *["--nproc-per-node=4", "--hang-report=0", "--hang-timeout=2", "--grace=5", "--no-python"],
+        *waiting_ranks.program(tmp_path, ONE_IS_STOPPED),
         report=True,
     )
 
@@ -156,24 +160,25 @@ def test_a_job_that_hangs_is_ended_and_the_report_names_the_rank(muster):
     first = job.report["first_failure"]
     assert (job.report["verdict"], job.report["reason"]) == ("hung", "hang")
     assert (first["global_rank"], first["signal"], first["core_dumped"]) == (1, "SIGABRT", False)
-    assert re.fullmatch(r"the job has not moved for \d+ s: 3 of 4 ranks are alike and not rank 1", first["start_error"])
+    assert re.fullmatch(r"the job has not moved for \d+ s: 3 of 4 ranks wait in all_reduce for rank 1", first["start_error"])
     assert any("in <module>" in line for line in first["stderr_tail"]), "Python says where it was"
     assert [worker["signal"] for worker in job.report["workers"]].count("SIGTERM") == 3
     assert job.said_about("rank 1 hung: node 0")
 
 
-def test_a_job_that_hangs_everywhere_is_ended_and_nobody_is_named(muster):
-    job = muster.run("--nproc-per-node=2", "--hang-timeout=2", "--", sys.executable, "-c", "import signal; signal.pause()", report=True)
+def test_a_job_that_hangs_everywhere_is_ended_and_nobody_is_named(muster, tmp_path):
+    command = waiting_ranks.program(tmp_path, "all_reduce()")
+    job = muster.run("--nproc-per-node=2", "--hang-timeout=2", "--no-python", *command, report=True)
 
     assert job.code == 86, job.words()
     assert job.report["first_failure"] is None
-    assert re.match(r"the job has not moved for \d+ s: all ranks are in state S", job.report["reason"])
+    assert re.match(r"the job has not moved for \d+ s: all ranks are at \S+:4 in all_reduce", job.report["reason"])
     assert [worker["signal"] for worker in job.report["workers"]] == ["SIGABRT"] * 2
 
 
-def test_a_job_that_hangs_is_started_again_where_that_is_allowed(muster):
-    once = "import os, signal\nif os.environ['MUSTER_RESTART_COUNT'] == '0': signal.pause()"
-    job = muster.run("--nproc-per-node=2", "--hang-timeout=2", "--max-restarts=1", "--", sys.executable, "-c", once)
+def test_a_job_that_hangs_is_started_again_where_that_is_allowed(muster, tmp_path):
+    command = waiting_ranks.program(tmp_path, "import os\nif os.environ['MUSTER_RESTART_COUNT'] == '0': all_reduce()")
+    job = muster.run("--nproc-per-node=2", "--hang-timeout=2", "--max-restarts=1", "--no-python", *command)
 
     assert job.code == 0, job.words()
 
@@ -197,23 +202,37 @@ def test_before_a_worker_is_killed_it_is_said_where_it_is(muster):
     assert re.search(r"did not end within 0\.30 s of SIGTERM; it is (in state S|at <string>:1)", job.err.text)
 
 
-def test_ranks_that_are_alike_accuse_nobody(muster):
-    job = muster.start("--nproc-per-node=2", "--hang-report=1", "--", sys.executable, "-c", "import signal; signal.pause()")
+def test_ranks_that_are_alike_accuse_nobody(muster, tmp_path):
+    command = waiting_ranks.program(tmp_path, "all_reduce()")
+    job = muster.start("--nproc-per-node=2", "--hang-report=1", "--no-python", *command)
 
-    job.err.wait_for(" s: all ranks are in state S")
+    job.err.wait_for(" s: all ranks are at ")
     job.signal(signal.SIGTERM)
 
     assert job.end() == 143
-    assert "not rank" not in job.err.text
+    assert "for rank" not in job.err.text
+
+
+def test_what_cannot_be_read_accuses_nobody(muster):
+    stops = "import os, signal\nif os.environ['RANK'] == '1': os.kill(os.getpid(), signal.SIGSTOP)\nsignal.pause()"
+    job = muster.start("--nproc-per-node=4", "--hang-report=1", "--hang-timeout=1", "--", "/usr/bin/python3", "-c", stops)
+
+    job.err.wait_for("and whether the job hangs cannot be seen: rank ")
+    status = muster.run("status", f"--job={job.guard()}")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143, job.words()
+    assert status.code == 0, status.words()
+    assert job.err.text.count("cannot be seen") == 1
+    assert "has not moved" not in job.err.text
 
 
 def test_a_python_that_describes_itself_is_named_by_its_line(muster, stacks, tmp_path):
     script = tmp_path / "train.py"
     script.write_text(WAITS_IN_A_FUNCTION)
     for python in newer_pythons():
-        job = muster.start("--nproc-per-node=4", "--hang-report=1", "--no-python", python, script)
-        job.err.wait_for(" is at train.py:5 in load_shard")
-        job.err.wait_for("3 ranks are alike: train.py:8 in train")
+        job = muster.start("--nproc-per-node=4", "--hang-report=0", "--no-python", python, script)
+        wait_until(lambda job=job: job.out.text.count("ready") == 4, "all ranks to wait")
         text = stacks(job).out.text
         assert "ranks 0-1, 3: state S" in text
         assert f"    {script}:8 in train\n    {script}:11 in <module>\n" in text
@@ -329,21 +348,24 @@ def test_such_a_rank_does_not_hide_where_others_are_that_do_not_end(blocked_job)
         assert job.err.text.count("did not end within 0.30 s of SIGTERM; it is in state S") == 1
 
 
-# Each rank makes a pipe as the monitor thread of PyTorch's recorder does, looks at it, writes a line as that does, and
+# Each rank has a thread that makes a pipe as the monitor thread of PyTorch's recorder does, looks at it, writes a line as that does, and
 # answers with a recording.
 HAS_A_RECORDER = """
-import os, shutil, sys, time
+import os, shutil, signal, sys, threading, time
 rank, data = int(os.environ["RANK"]), sys.argv[1]
 assert os.environ["TORCH_HCCL_DEBUG_INFO_PIPE_FILE"] == os.environ["TORCH_FR_DEBUG_INFO_PIPE_FILE"]
 name = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + f"{rank}.pipe"
 os.mkfifo(name)
 pipe = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
-while True:
-    if os.read(pipe, 128):
-        print("ProcessGroupNCCL preparing to dump debug info.", file=sys.stderr, flush=True)
-        case = "absent" if rank == 2 else "waiting"
-        shutil.copy(f"{data}/torch-2.13.0-{case}.bin", os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank))
-    time.sleep(0.1)
+def monitor():
+    while True:
+        if os.read(pipe, 128):
+            print("ProcessGroupNCCL preparing to dump debug info.", file=sys.stderr, flush=True)
+            case = "absent" if rank == 2 else "waiting"
+            shutil.copy(f"{data}/torch-2.13.0-{case}.bin", os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank))
+        time.sleep(0.1)
+threading.Thread(target=monitor).start()
+signal.pause()
 """
 RECORDINGS = Path(__file__).parents[1] / "unit/hang/data"
 RECORDER_VARIABLES = ("TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE", "TORCH_FR_DEBUG_INFO_PIPE_FILE")

@@ -22,14 +22,16 @@ TEST(PySpy, HasTheMainThreadOfARecordedPython311) {
   constexpr std::uint64_t kOtherThread = 7540;
   const auto stack = read_py_spy(recorded(), kMainThread);
   ASSERT_TRUE(stack);
-  EXPECT_EQ(*stack, kMain);
-  EXPECT_EQ(read_py_spy(recorded(), kOtherThread)->front().function, "Thread.run");
+  EXPECT_EQ(stack->front().stack, kMain);
+  EXPECT_EQ(stack->size(), 2U);
+  EXPECT_EQ(stack->back().id, kOtherThread);
+  EXPECT_EQ(read_py_spy(recorded(), kOtherThread)->front().stack.front().function, "Thread.run");
 }
 
 TEST(PySpy, TakesTheThreadByItsNameWhereTheKernelsIdsAreOthers) {
   const auto stack = read_py_spy(recorded(), 1);
   ASSERT_TRUE(stack);
-  EXPECT_EQ(*stack, kMain);
+  EXPECT_EQ(stack->front().stack, kMain);
 }
 
 TEST(PySpy, GivesTheReasonForWhichThereIsNoStack) {
@@ -46,8 +48,8 @@ TEST(PySpy, GivesTheReasonForWhichThereIsNoStack) {
 TEST(PySpy, IsReadWithoutItsLongNamesAndImpossibleLines) {
   const auto stack = read_py_spy(R"([{"os_thread_id": 1, "frames": [{"name": "\u001b[1mf", "line": -7}]}])", 1);
   ASSERT_TRUE(stack);
-  EXPECT_EQ(stack->front().line, 0);
-  EXPECT_EQ(stack->front().function.find('\x1b'), std::string::npos);
+  EXPECT_EQ(stack->front().stack.front().line, 0);
+  EXPECT_EQ(stack->front().stack.front().function.find('\x1b'), std::string::npos);
 }
 
 }  // namespace

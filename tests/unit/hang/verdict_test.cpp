@@ -2,6 +2,8 @@
 
 #include "base/ranks.hpp"
 #include "base/text.hpp"
+#include "hang/movement.hpp"
+#include "hang/occupation.hpp"
 #include "hang/stall_detector.hpp"
 
 #include <gtest/gtest.h>
@@ -146,38 +148,56 @@ TEST(Verdict, NamesTheRankThatEndedOrTheOnesThatDidNot) {
   EXPECT_TRUE(lines_of(left).starts_with("15 of 16 ranks have ended, and not rank 4\nrank 4 (gpu-1, pid 4704) is at "));
 }
 
-TEST(Verdict, NamesTheRankAtAnotherPlaceWhereNoOperationIsKnown) {
-  const Place elsewhere{
-      .end = {}, .state = 'S', .wait = {}, .stack = {Frame{"/home/me/train.py", "wait", 3}}, .no_stack = {}};
-  EXPECT_EQ(judge(job_of(8, loading(), {{6, elsewhere}})).ranks, std::vector{6});
+Place at(const char* function, const char* wait) {
+  return {.end = {}, .state = 'S', .wait = wait, .stack = {Frame{"/home/me/train.py", function, 3}}, .no_stack = {}};
 }
 
-TEST(Verdict, ComparesWhatTheKernelSaysWhereThereAreNoStacks) {
-  Place waiting = in_collective();
-  waiting.stack.clear();
-  Place sleeping = waiting;
+Place without_stack() {
+  Place place = in_collective();
+  place.stack.clear();
+  place.no_stack = "py-spy: not found";
+  return place;
+}
+
+TEST(Verdict, AccusesNobodyWhereNobodyIsKnownToWaitForRanks) {
+  EXPECT_EQ(judge(job_of(8, loading(), {{6, at("wait", "sk_wait_data")}})).finding, Finding::Idle);
+  EXPECT_EQ(judge(job_of(8, at("serve", "futex_wait"), {{6, with_state('T')}})).finding, Finding::Still);
+  EXPECT_EQ(judge(job_of(8, at("serve", "futex_wait"), {{6, at("sleep", "hrtimer_nanosleep")}})).finding,
+            Finding::Idle);
+}
+
+TEST(Verdict, AccusesNobodyByTheKernelAlone) {
+  Place sleeping = without_stack();
   sleeping.wait = "hrtimer_nanosleep";
-  EXPECT_EQ(judge(job_of(8, waiting, {{6, sleeping}})).ranks, std::vector{6});
+  Place running = without_stack();
+  running.state = 'R';
+  for (const Place& other : {sleeping, running}) {
+    EXPECT_EQ(judge(job_of(8, without_stack(), {{6, other}})).finding, Finding::Unknown);
+  }
 }
 
 TEST(Verdict, AccusesNoRankWhoseStackCouldNotBeRead) {
   Place unknown = in_collective();
   unknown.stack.clear();
   EXPECT_EQ(judge(job_of(16, in_collective(), {{0, loading()}, {8, unknown}, {9, unknown}})).ranks, std::vector{0});
-  const auto job = job_of(16, loading(), {{8, unknown}, {9, unknown}});
-  EXPECT_EQ(judge(job).finding, Finding::Unclear);
+  EXPECT_EQ(judge(job_of(16, loading(), {{8, unknown}, {9, unknown}})).finding, Finding::Unknown);
+  EXPECT_EQ(judge(job_of(4, unknown, {{0, loading()}, {1, in_collective()}})).finding, Finding::Unknown)
+      << "too few are known to wait";
 }
 
 TEST(Verdict, AccusesNobodyWhereAllAreAlike) {
-  EXPECT_EQ(judge(job_of(8, in_collective())).finding, Finding::Alike);
-  EXPECT_EQ(judge(job_of(1, loading())).finding, Finding::Alike);
+  EXPECT_EQ(judge(job_of(8, in_collective())).finding, Finding::Still);
+  EXPECT_EQ(judge(job_of(1, at("lock", "futex_wait_queue"))).finding, Finding::Still);
+  EXPECT_EQ(judge(job_of(1, loading())).finding, Finding::Idle) << "what it waits for may come";
   EXPECT_EQ(lines_of(job_of(4, loading())), "all ranks are at train.py:212 in load_shard");
 }
 
 TEST(Verdict, AccusesNobodyWhereNoPlaceHasMostRanks) {
-  Place third = loading();
+  Place third = in_collective();
   third.stack[0].function = "third";
-  EXPECT_EQ(judge(job_of(4, loading(), {{0, third}, {1, third}})).finding, Finding::Unclear);
+  const auto job = job_of(4, in_collective(), {{0, third}, {1, third}});
+  EXPECT_EQ(judge(job).finding, Finding::Still);
+  EXPECT_EQ(lines_of(job), "its ranks wait for others, at 2 different places");
 }
 
 TEST(Verdict, AccusesNobodyWhileCollectivesGoThrough) {
@@ -203,30 +223,95 @@ TEST(Verdict, TakesPollsOfAWaitForNoCollectives) {
   }
 }
 
-TEST(Verdict, AccusesNobodyWhileMostOfTheOthersWork) {
+TEST(Verdict, BlamesARankThatHasEndedOnlyIfOthersWaitForRanks) {
   auto job = job_of(5, loading(), {{3, ended("exit code 0")}});
-  job[0].is_moving = job[1].is_moving = job[2].is_moving = true;
+  EXPECT_EQ(judge(job).finding, Finding::Unclear);
+  job[1].is_moving = true;
   EXPECT_EQ(judge(job).finding, Finding::Moving);
-  job[1].is_moving = job[2].is_moving = false;
-  EXPECT_EQ(judge(job).finding, Finding::Named) << "one may have a thread of another kind";
+  job[0].place = in_collective();
+  EXPECT_EQ(judge(job).finding, Finding::WaitedFor);
+  EXPECT_EQ(judge(job).ranks, std::vector{1}) << "it still works";
 }
 
-TEST(Verdict, AccusesNobodyWhoMovesOrCompilesOrServes) {
+TEST(Verdict, AccusesNobodyWhoWorksOrCompilesOrImports) {
   auto moving = job_of(8, in_collective(), {{2, loading()}});
   moving[2].is_moving = true;
-  EXPECT_EQ(judge(moving).finding, Finding::Moving);
+  moving[2].cpu_share = 0.98;
+  EXPECT_EQ(judge(moving).finding, Finding::WaitedFor);
+  EXPECT_EQ(describe_work(judge(moving), moving),
+            "the job waits for rank 2, which works: 98 % of a CPU, at train.py:212 in load_shard");
+  EXPECT_TRUE(lines_of(moving).starts_with("7 of 8 ranks wait in all_reduce for rank 2, which works\n"));
+  moving[2].is_looping = true;
+  EXPECT_EQ(judge(moving).finding, Finding::Named);
 
-  Place compiling = loading();
-  compiling.stack.insert(compiling.stack.begin(), Frame{"/x/site-packages/torch/_inductor/codecache.py", "load", 1});
-  EXPECT_EQ(judge(job_of(8, in_collective(), {{2, compiling}})).finding, Finding::Moving);
+  for (const char* const file : {"/x/site-packages/torch/_inductor/codecache.py", "<frozen importlib._bootstrap>"}) {
+    Place busy = loading();
+    busy.stack.insert(busy.stack.begin(), Frame{file, "load", 1});
+    EXPECT_EQ(judge(job_of(8, in_collective(), {{2, busy}})).finding, Finding::WaitedFor) << file;
+  }
+  Place running = loading();
+  running.state = 'R';
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{2, running}})).finding, Finding::WaitedFor) << "of one look";
+}
+
+TEST(Verdict, AccusesNobodyWhoWaitsForARequestAChildOrInput) {
   Place serving = loading();
-  serving.stack.push_back(Frame{"/usr/lib/python3.13/asyncio/base_events.py", "BaseEventLoop.run_forever", 683});
-  EXPECT_EQ(judge(job_of(8, in_collective(), {{2, serving}})).finding, Finding::Moving);
+  serving.stack.insert(serving.stack.begin(), Frame{"/usr/lib/python3.13/asyncio/base_events.py", "_run_once", 683});
+  Place child = loading();
+  child.stack.insert(child.stack.begin(), Frame{"/usr/lib/python3.13/subprocess.py", "Popen._wait", 2'000});
+  for (const Place& idle : {serving, child, at("main", "pipe_read (standard input)"), at("main", "ep_poll"),
+                            at("main", "do_wait"), at("main", "n_tty_read")}) {
+    const auto job = job_of(8, in_collective(), {{2, idle}});
+    EXPECT_EQ(judge(job).finding, Finding::Idle) << idle.wait;
+    EXPECT_TRUE(lines_of(job).starts_with("7 of 8 ranks wait in all_reduce for rank 2, idle\n")) << lines_of(job);
+  }
+  Place training = loading();
+  training.stack.push_back(serving.stack.front());
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{2, training}})).ranks, std::vector{2}) << "it trains below such a loop";
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{2, training}})).finding, Finding::Named);
+}
+
+TEST(Verdict, NamesWhoSleepsWaitsForAFileLockOrForItsLoader) {
+  Place lock = at("load", "hrtimer_nanosleep");
+  lock.stack.insert(lock.stack.begin(), Frame{"/x/site-packages/torch/utils/file_baton.py", "FileBaton.wait", 49});
+  lock.stack.push_back(Frame{"/x/site-packages/torch/utils/cpp_extension.py", "load", 1});
+  Place loader = at("train", "do_sys_poll");
+  loader.stack.insert(loader.stack.begin(), Frame{"/x/site-packages/torch/utils/data/dataloader.py", "_get_data", 1});
+  loader.stack.insert(loader.stack.begin(), Frame{"/usr/lib/python3.13/selectors.py", "select", 398});
+  for (const Place& place : {lock, loader, at("main", "hrtimer_nanosleep"), at("main", "sk_wait_data")}) {
+    const Verdict verdict = judge(job_of(8, in_collective(), {{2, place}}));
+    EXPECT_EQ(verdict.finding, Finding::Named) << place.wait;
+    EXPECT_EQ(verdict.ranks, std::vector{2});
+  }
+}
+
+TEST(Verdict, LooksAtTheThreadThatTrains) {
+  const Stack serving{{"/usr/lib/python3.13/selectors.py", "select", 1},
+                      {"/usr/lib/python3.13/asyncio/base_events.py", "run", 1}};
+  const Stack joining{{"/usr/lib/python3.13/threading.py", "Thread.join", 1}, kTrain};
+  const Stack printing{{"/home/me/train.py", "heartbeat", 3}};
+  for (const Stack& main : {serving, joining}) {
+    EXPECT_EQ(find_training_thread({{1, main}, {2, serving}}), 0U);
+    EXPECT_EQ(find_training_thread({{1, main}, {2, printing}, {3, in_collective().stack}}), 2U);
+    EXPECT_EQ(find_training_thread({{1, main}, {2, printing, 10}, {3, loading().stack, 500}, {4, joining, 900}}), 2U);
+  }
+  EXPECT_EQ(find_training_thread({{1, loading().stack}, {2, in_collective().stack}}), 0U) << "it writes a checkpoint";
+  EXPECT_EQ(find_training_thread({}), 0U);
+}
+
+TEST(Verdict, TakesARankThatComputesInTheBackwardPassForNoneThatWaits) {
+  Place backward = in_collective();
+  backward.stack[0] = {"/x/site-packages/torch/autograd/graph.py", "_engine_run_backward", 800};
+  auto job = job_of(4, in_collective(), {{2, backward}});
+  EXPECT_EQ(judge(job).finding, Finding::Named);
+  job[2].is_moving = job[2].is_spinning = true;
+  EXPECT_EQ(judge(job).finding, Finding::WaitedFor);
 }
 
 TEST(Evidence, IsTheSameAfterItWasSent) {
   auto job = job_of(4, in_collective(), {{2, loading()}, {3, ended("killed by SIGKILL")}});
-  job[1].counters = {7, 1'000'000'000'000, 3};
+  job[1].counters = {
+      .switches = 7, .cpu_ms = 8, .page_reads = 9, .io_bytes = 1'000'000'000'000, .children_ms = 3, .sending = 5};
   for (RankEvidence& one : job) {
     one.host = "gpu-0";
   }
@@ -244,7 +329,11 @@ TEST(Evidence, IsTheSameAfterItWasSent) {
     EXPECT_EQ(read[i].pid, job[i].pid);
     EXPECT_EQ(read[i].host, "gpu-0");
   }
-  EXPECT_EQ(read[1].counters.io_bytes, 1'000'000'000'000U);
+  const Counters& counters = read[1].counters;
+  EXPECT_EQ(counters.io_bytes, 1'000'000'000'000U);
+  EXPECT_EQ(
+      (std::vector{counters.switches, counters.cpu_ms, counters.page_reads, counters.children_ms, counters.sending}),
+      (std::vector<std::uint64_t>{7, 8, 9, 3, 5}));
 }
 
 TEST(Evidence, CountsTheNodesThatHaveAnsweredNothing) {
@@ -276,7 +365,7 @@ TEST(Evidence, GivesNoStackToMoreRanksThanThereIsRoomFor) {
   }
   std::string ranks;
   for (int rank = 0; rank < 5'000; ++rank) {
-    ranks += (rank == 0 ? "[" : ",[") + std::to_string(rank) + ",1,1,1,1,1]";
+    ranks += (rank == 0 ? "[" : ",[") + std::to_string(rank) + ",1,1,1,1,1,1,1,1]";
   }
   const Evidence evidence =
       join_lines({R"({"groups":[{"place":{"state":"S","stack":[)" + frames + R"(]},"ranks":[)" + ranks + "]}]}"});
@@ -302,21 +391,52 @@ TEST(Movement, IsNotKnownOfARankThatTheFirstLookDidNotHave) {
   EXPECT_TRUE(moved(job_of(1, loading()), computing)[0].is_moving);
 }
 
-TEST(Movement, IsAStackFilesOrWorkOfChildrenThatChange) {
-  const auto moves = [](auto change, double seconds = 10) {
-    const auto before = job_of(1, loading());
-    auto now = before;
-    change(now[0]);
-    now = moved(before, now, seconds);
-    return now[0].is_moving;
+RankEvidence after(void (*change)(RankEvidence&), const Place& place = loading(), double seconds = 10) {
+  const auto before = job_of(1, place);
+  auto now = before;
+  change(now[0]);
+  return moved(before, now, seconds)[0];
+}
+
+TEST(Movement, IsAStackFilesPagesOrWorkOfChildrenThatChange) {
+  EXPECT_FALSE(after([](RankEvidence&) {}).is_moving);
+  EXPECT_TRUE(after([](RankEvidence& one) { one.place.stack[0].function = "other"; }).is_moving);
+  EXPECT_FALSE(after([](RankEvidence& one) { one.place.stack[0].line = 213; }).is_moving) << "a loop";
+  EXPECT_TRUE(after([](RankEvidence& one) { one.counters.io_bytes = 20'000'000; }).is_moving);
+  EXPECT_FALSE(after([](RankEvidence& one) { one.counters.io_bytes = 2'900'000; }).is_moving) << "reads /proc";
+  EXPECT_TRUE(after([](RankEvidence& one) { one.counters.children_ms = 600; }).is_moving);
+  EXPECT_FALSE(after([](RankEvidence& one) { one.counters.children_ms = 100; }).is_moving);
+  EXPECT_TRUE(after([](RankEvidence& one) { one.counters.page_reads = 20; }).is_moving);
+  EXPECT_TRUE(after([](RankEvidence& one) { one.counters.sending = 77; }).is_moving);
+}
+
+TEST(Movement, OfAThreadIsItsTimeAndItsWaits) {
+  const RankEvidence computing = after([](RankEvidence& one) { one.counters.cpu_ms = 5'000; });
+  EXPECT_TRUE(computing.is_moving && computing.is_spinning);
+  EXPECT_EQ(computing.cpu_share, 0.5);
+  EXPECT_FALSE(after([](RankEvidence& one) { one.counters.cpu_ms = 100; }).is_moving);
+  EXPECT_TRUE(after([](RankEvidence& one) { one.counters.switches = 10; }).is_moving) << "sleeps each second";
+  EXPECT_FALSE(after([](RankEvidence& one) { one.counters.switches = 2; }).is_moving) << "looks after its loader";
+  const RankEvidence reading = after([](RankEvidence& one) {
+    one.counters.cpu_ms = 5'000;
+    one.counters.io_bytes = 100'000'000;
+  });
+  EXPECT_TRUE(reading.is_moving && !reading.is_spinning);
+}
+
+TEST(Movement, OfARankThatWaitsForOthersIsOnlyWhatWentThrough) {
+  const auto works = [](RankEvidence& one) {
+    one.counters.cpu_ms = 10'000;
+    one.counters.io_bytes = 100'000'000;
+    one.counters.children_ms = 10'000;
   };
-  EXPECT_FALSE(moves([](RankEvidence&) {}));
-  EXPECT_TRUE(moves([](RankEvidence& one) { one.place.stack[0].function = "other"; }));
-  EXPECT_FALSE(moves([](RankEvidence& one) { one.place.stack[0].line = 213; })) << "a loop";
-  EXPECT_TRUE(moves([](RankEvidence& one) { one.counters.io_bytes = 20'000'000; }));
-  EXPECT_FALSE(moves([](RankEvidence& one) { one.counters.io_bytes = 2'900'000; })) << "a thread that reads /proc";
-  EXPECT_TRUE(moves([](RankEvidence& one) { one.counters.children_ms = 6'000; }));
-  EXPECT_FALSE(moves([](RankEvidence& one) { one.counters.children_ms = 600; }));
+  EXPECT_FALSE(after(works, in_collective()).is_moving) << "threads of libraries always do something";
+  EXPECT_TRUE(after([](RankEvidence& one) { one.counters.switches = 1; }, in_collective()).is_moving);
+  Place lock = at("load", "hrtimer_nanosleep");
+  lock.stack.insert(lock.stack.begin(), Frame{"/x/site-packages/torch/utils/file_baton.py", "FileBaton.wait", 49});
+  EXPECT_FALSE(after([](RankEvidence& one) { one.counters.switches = 100; }, lock).is_moving);
+  const auto wakes = [](RankEvidence& one) { one.counters.switches = 1; };
+  EXPECT_TRUE(after(wakes, with_state('D')).is_moving) << "it came out of the call";
 }
 
 std::string words_of(const StallDetector::Step& step) {
@@ -386,7 +506,7 @@ TEST(StallDetector, LooksTwiceAtAJobThatWasPaused) {
   StallDetector detector({60, 70}, 4);
   const auto job = job_of(4, in_collective(), {{2, loading()}});
   EXPECT_TRUE(detector.on_time(300).gathers);
-  EXPECT_EQ(words_of(detector.on_evidence({job, 300})), "in 15.00") << "as long as it was stopped nobody could write";
+  EXPECT_EQ(words_of(detector.on_evidence({job, 300})), "in 14.00") << "as long as it was stopped nobody could write";
   EXPECT_EQ(words_of(detector.on_evidence({job, 1})), "in 29.00");
 }
 
@@ -457,9 +577,13 @@ TEST(StallDetector, AsksTheRecordersUntilTheyNameARank) {
   EXPECT_TRUE(detector.on_evidence(without_recorders(90)).asks_recorders);
   EXPECT_TRUE(words_of(detector.on_evidence(with_recorders(90)))
                   .starts_with("the job has not moved for 90 s: 14 of 16 ranks wait in all_gather 84925"));
-  EXPECT_EQ(words_of(detector.on_evidence(without_recorders(120))), "in 30.00") << "it is known";
-  EXPECT_TRUE(detector.on_evidence(without_recorders(200)).asks_recorders);
-  EXPECT_EQ(detector.on_evidence(with_recorders(200)).hang->ranks, (std::vector{9, 14}));
+  EXPECT_EQ(words_of(detector.on_evidence(without_recorders(115))), "in 30.00") << "it is known";
+  for (const int quiet : {120, 160, 200}) {  // the three looks at which it must hang to be ended
+    EXPECT_TRUE(detector.on_evidence(without_recorders(quiet)).asks_recorders);
+    const auto step = detector.on_evidence(with_recorders(quiet));
+    EXPECT_EQ(step.hang ? step.hang->ranks : std::vector<int>(),
+              quiet == 200 ? (std::vector{9, 14}) : std::vector<int>());
+  }
 }
 
 TEST(StallDetector, AsksTheRecordersOfAJobThatTrainsInSilenceMoreAndMoreRarely) {
@@ -485,39 +609,102 @@ TEST(StallDetector, LeavesTheRecordersOfAJobThatMovesAlone) {
   auto job = job_of(16, in_collective());
   (void)detector.on_evidence({.ranks = job, .quiet = 30, .has_idle_recorders = true});
   for (RankEvidence& one : job) {
-    one.counters.io_bytes = 1'000'000'000;
+    one.counters.switches = 1;
   }
   EXPECT_FALSE(detector.on_evidence({.ranks = job, .quiet = 60, .has_idle_recorders = true}).gathers);
   EXPECT_FALSE(detector.on_evidence({.ranks = job_with_progress(), .quiet = 90, .has_idle_recorders = true}).gathers)
-      << "NCCL has told the counts";
+      << "the counts are known";
 }
 
 std::string hang_of(const StallDetector::Step& step) {
   return step.hang ? step.hang->why + " [" + describe_ranks(step.hang->ranks) + "]" : "none";
 }
 
-TEST(StallDetector, EndsAJobThatHangsForItsWholeTime) {
+/// The first line of a look, if there is one.
+std::string said_at(StallDetector& detector, const std::vector<RankEvidence>& job, int quiet) {
+  const auto lines = detector.on_evidence({job, static_cast<double>(quiet)}).lines;
+  return lines.empty() ? "" : std::to_string(quiet) + ": " + lines.front() + "\n";
+}
+
+TEST(StallDetector, EndsAJobThatHangsAtThreeLooks) {
   StallDetector detector({60, 100}, 4);
   const auto job = job_of(4, in_collective(), {{1, loading()}});
-  (void)detector.on_evidence({job, 30});
-
-  const auto reported = detector.on_evidence({job, 70});
-  EXPECT_EQ(hang_of(reported), "none");
-  EXPECT_EQ(reported.delay, 30);
+  EXPECT_EQ(detector.on_evidence({job, 30}).delay, 20);
+  EXPECT_EQ(detector.on_evidence({job, 50}).delay, 10);
+  EXPECT_EQ(hang_of(detector.on_evidence({job, 60})), "none");
+  EXPECT_EQ(hang_of(detector.on_evidence({job, 80})), "none");
   EXPECT_EQ(hang_of(detector.on_evidence({job, 100})),
             "the job has not moved for 100 s: 3 of 4 ranks wait in all_reduce for rank 1 [rank 1]");
 }
 
-TEST(StallDetector, EndsAJobWhoseRanksAreAlikeUnlessOneMoves) {
-  StallDetector detector({0, 60}, 4);
-  auto job = job_of(4, in_collective());
-  (void)detector.on_evidence({job, 30});
-  job[1].counters.io_bytes = 1'000'000'000;
+TEST(StallDetector, EndsNoJobWhoseLastLooksDiffer) {
+  StallDetector detector({0, 100}, 4);
+  const auto job = job_of(4, in_collective(), {{1, loading()}});
+  (void)detector.on_evidence({job, 50});
+  (void)detector.on_evidence({job, 70});
+  auto other = job_of(4, in_collective(), {{2, loading()}});
+  EXPECT_EQ(hang_of(detector.on_evidence({other, 100})), "none");
+  EXPECT_EQ(hang_of(detector.on_evidence({other, 120})), "none");
+  EXPECT_EQ(hang_of(detector.on_evidence({other, 140})), "none");
+  EXPECT_NE(hang_of(detector.on_evidence({other, 160})), "none");
+}
 
-  EXPECT_EQ(hang_of(detector.on_evidence({job, 60})), "none");
-  EXPECT_TRUE(
-      hang_of(detector.on_evidence({job, 90})).starts_with("the job has not moved for 90 s: all ranks are at "));
-  EXPECT_TRUE(detector.on_evidence({job, 120}).hang->ranks.empty());
+TEST(StallDetector, EndsNoJobWhoseRanksWorkAreIdleOrCannotBeRead) {
+  const auto job_with = [](const Place& place) { return job_of(4, in_collective(), {{1, place}}); };
+  auto spinning = job_with(loading());
+  for (auto job : {job_with(at("main", "do_wait")), job_of(4, without_stack()), spinning}) {
+    StallDetector detector({0, 60}, 4);
+    for (int quiet = 30; quiet < 300; quiet += 30) {
+      job[1].counters.cpu_ms += 30'000;
+      EXPECT_EQ(hang_of(detector.on_evidence({job, static_cast<double>(quiet)})), "none") << quiet;
+    }
+  }
+}
+
+TEST(StallDetector, EndsNoJobWhoseRanksHaveNotMetYet) {
+  Place joining = in_collective();
+  joining.stack.front().function = "init_process_group";
+  const auto job = job_of(4, joining, {{1, loading()}});
+  const auto ends_at = [&](const StallDetector::Limits& limits) {
+    StallDetector detector(limits, 4);
+    for (int quiet = 30; quiet < 300; quiet += 15) {
+      if (detector.on_evidence({job, static_cast<double>(quiet)}).hang) {
+        return quiet;
+      }
+    }
+    return 0;
+  };
+  EXPECT_EQ(ends_at({60, 60, 0}), 0);
+  EXPECT_EQ(ends_at({60, 60, 120}), 120);
+}
+
+TEST(StallDetector, NamesWhoSpinsAtTheSameCallsForFiveTimesTheLimit) {
+  StallDetector detector({60, 0}, 4);
+  auto job = job_of(4, in_collective(), {{1, loading()}});
+  std::string said;
+  for (int quiet = 30; quiet <= 360; quiet += 30) {
+    said += said_at(detector, job, quiet);
+    job[1].counters.cpu_ms += 30'000;
+  }
+  EXPECT_EQ(said,
+            "300: the job waits for rank 1, which works: 100 % of a CPU, at train.py:212 in load_shard\n"
+            "330: the job has not moved for 330 s: 3 of 4 ranks wait in all_reduce for rank 1\n");
+}
+
+TEST(StallDetector, SaysOnceThatItCannotSeeWhetherAJobHangs) {
+  StallDetector detector({60, 0}, 4);
+  std::string said;
+  for (int quiet = 30; quiet <= 360; quiet += 30) {
+    said += said_at(detector, job_of(4, without_stack()), quiet);
+  }
+  EXPECT_EQ(said,
+            "60: no rank has written a line for 60 s, and whether the job hangs cannot be seen: rank 0 (gpu-0) has no "
+            "Python stack: py-spy: not found\n");
+
+  Place foreign = without_stack();
+  foreign.no_stack = kNotPython;
+  StallDetector other({60, 0}, 4);
+  EXPECT_EQ(said_at(other, job_of(4, foreign), 30) + said_at(other, job_of(4, foreign), 60), "");
 }
 
 }  // namespace

@@ -1,0 +1,101 @@
+// Compares counters and places of the same ranks.
+#include "hang/movement.hpp"
+
+#include "hang/occupation.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace muster::hang {
+namespace {
+
+constexpr Thresholds kThresholds;
+
+/// A rank that waits for others sleeps until they come; each switch is a collective that went through. One that polls
+/// switches all the time, and its kernel function is a sleep; one that has not joined yet tries again and again.
+bool has_passed(const RankEvidence& now, const RankEvidence& was) {
+  const bool is_polling =
+      now.place.wait.find("nanosleep") != std::string::npos || is_first_meeting(waits_for_others(now.place.stack));
+  return now.place.state == 'S' && !is_polling && now.counters.switches != was.counters.switches;
+}
+
+/// Has entered a collective since, or one that it had entered is completed.
+bool has_progressed(const RankEvidence& now, const RankEvidence& was) {
+  return !now.groups.empty() && !was.groups.empty() && now.groups != was.groups;
+}
+
+/// The growth in a second; 0 where a number could not be read this time.
+double rate(std::uint64_t now, std::uint64_t was, double seconds) {
+  return now > was && seconds > 0 ? static_cast<double>(now - was) / seconds : 0;
+}
+
+/// Files, sockets, pages or other processes.
+bool has_done_more_than_compute(const Counters& now, const Counters& was, double seconds) {
+  constexpr double kMilliseconds = 1'000;
+  return rate(now.io_bytes, was.io_bytes, seconds) >= kThresholds.io || now.sending != was.sending ||
+         rate(now.page_reads, was.page_reads, seconds) >= kThresholds.page_reads ||
+         rate(now.children_ms, was.children_ms, seconds) / kMilliseconds >= kThresholds.children_share;
+}
+
+void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
+  constexpr double kMilliseconds = 1'000;
+  const bool is_other = now.pid != was.pid || !are_same_calls(now.place.stack, was.place.stack);
+  now.cpu_share = rate(now.counters.cpu_ms, was.counters.cpu_ms, seconds) / kMilliseconds;
+  if (is_other || has_progressed(now, was)) {
+    now.is_moving = true;
+    return;
+  }
+  if (now.place.state == 'D') {  // each system call that it comes out of is a switch
+    now.is_moving = now.counters.switches != was.counters.switches;
+    return;
+  }
+  const double switches = rate(now.counters.switches, was.counters.switches, seconds);
+  switch (occupation_of(now.place)) {
+    case Occupation::WaitsForRanks:
+      now.is_moving = has_passed(now, was);
+      break;
+    case Occupation::WaitsForLock:
+      break;
+    default:
+      now.is_spinning = now.cpu_share >= kThresholds.cpu_share || switches >= kThresholds.switches;
+      now.is_moving = now.is_spinning || has_done_more_than_compute(now.counters, was.counters, seconds);
+      now.is_spinning = now.is_spinning && !has_done_more_than_compute(now.counters, was.counters, seconds);
+  }
+}
+
+std::optional<double> fabric_rate(const Evidence& now, const Evidence& before, double seconds) {
+  const bool is_known = now.fabric_bytes && before.fabric_bytes && *now.fabric_bytes >= *before.fabric_bytes;
+  if (!is_known || now.missing + before.missing > 0 || seconds <= 0) {
+    return {};
+  }
+  return rate(*now.fabric_bytes, *before.fabric_bytes, seconds);
+}
+
+}  // namespace
+
+void mark_moving(Evidence& now, const Evidence& before) {
+  const double seconds = now.quiet - before.quiet;
+  now.fabric_rate = fabric_rate(now, before, seconds);
+  const bool fabric_moves = now.fabric_rate.value_or(0) >= kThresholds.fabric;
+  std::map<int, const RankEvidence*> earlier;
+  for (const RankEvidence& one : before.ranks) {
+    earlier[one.rank] = &one;
+  }
+  for (RankEvidence& one : now.ranks) {
+    if (!one.place.end.empty()) {
+      continue;
+    }
+    const auto found = earlier.find(one.rank);
+    if (found != earlier.end()) {
+      compare(one, *found->second, seconds);
+    }  // else it is new, and has not been seen to stand still
+    if (one.has_changing_calls || (fabric_moves && one.groups.empty()) || found == earlier.end()) {
+      one.is_moving = true;
+      one.is_spinning = false;
+    }
+  }
+}
+
+}  // namespace muster::hang

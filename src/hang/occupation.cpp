@@ -1,0 +1,208 @@
+// Knows the functions in which programs wait, compile or serve.
+#include "hang/occupation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace muster::hang {
+namespace {
+
+/// A function, and what a program does that is in it.
+struct Row {
+  std::string_view file;      ///< end of the path, or a folder in it, with a slash at the end
+  std::string_view function;  ///< empty: any function of the file
+  std::string_view name{};    ///< for messages; empty: that of the function
+};
+
+/// The functions in which programs wait for other ranks, as of PyTorch 2.14, Horovod 0.28, MindSpore 2.10 and JAX 0.10.
+constexpr std::array kWaitsForRanks{
+    Row{"torch/distributed/distributed_c10d.py", "init_process_group"},
+    Row{"torch/distributed/rendezvous.py", {}, "init_process_group"},
+    Row{"torch/distributed/distributed_c10d.py", "destroy_process_group"},
+    Row{"torch/distributed/distributed_c10d.py", {}},
+    Row{"torch/distributed/_functional_collectives.py", {}},
+    Row{"torch/distributed/rpc/api.py", {}},
+    Row{"torch/autograd/graph.py", "_engine_run_backward", "the backward pass"},
+    Row{"torch/cuda/__init__.py", "synchronize", "cuda.synchronize"},
+    Row{"torch/cuda/streams.py", "synchronize", "cuda.synchronize"},
+    Row{"torch_npu/npu/utils.py", "synchronize", "npu.synchronize"},
+    Row{"horovod/torch/mpi_ops.py", {}},
+    Row{"horovod/tensorflow/mpi_ops.py", {}},
+    Row{"mindspore/communication/comm_func.py", {}},
+    Row{"mindspore/communication/management.py", "init", "mindspore's init"},
+    Row{"jax/_src/distributed.py", "initialize", "jax.distributed.initialize"},
+    Row{"jax/_src/array.py", "block_until_ready"},
+    Row{"jax/experimental/multihost_utils.py", {}},
+};
+
+/// Locks for which a program looks again and again.
+constexpr std::array kLocks{Row{"torch/utils/file_baton.py", "wait"}, Row{"filelock/_api.py", "acquire"}};
+
+/// Compilers, in which a rank may be for minutes without a change that is seen from outside.
+constexpr std::array kCompilers{Row{"torch/_inductor/", {}},
+                                Row{"torch/_dynamo/", {}},
+                                Row{"torch/utils/cpp_extension.py", {}},
+                                Row{"triton/", {}},
+                                Row{"tensorrt/", {}},
+                                Row{"jax/_src/compiler.py", {}},
+                                Row{"jax/_src/interpreters/", {}}};
+
+/// Loops of servers, of which the innermost calls are seen: what runs below such a loop is read as any other program.
+constexpr std::array kServers{
+    Row{"asyncio/", {}},
+    Row{"uvloop/", {}},
+    Row{"trio/_core/", {}},
+    Row{"anyio/_backends/", {}},
+    Row{"/socketserver.py", {}},
+    Row{"uvicorn/", {}},
+    Row{"grpc/_server.py", {}},
+    Row{"zmq/", {}},
+    Row{"/queue.py", "get"},
+    Row{"multiprocessing/queues.py", "get"},
+    Row{"multiprocessing/managers.py", {}},
+    Row{"concurrent/futures/", {}},
+    Row{"ray/_private/worker.py", {}},
+    Row{"vllm/v1/engine/core.py", "run_busy_loop"},
+    Row{"sglang/srt/managers/", {}},
+};
+
+/// Calls that wait for threads.
+constexpr std::array kThreads{Row{"/threading.py", "join"}, Row{"/threading.py", "wait"},
+                              Row{"/threading.py", "_wait_for_tstate_lock"}};
+
+/// Calls that wait for a process.
+constexpr std::array kChildren{Row{"/subprocess.py", {}}, Row{"torch/multiprocessing/spawn.py", {}},
+                               Row{"multiprocessing/process.py", "join"}, Row{"multiprocessing/popen_fork.py", {}}};
+
+/// A loader waits for its own processes in queues, and the ranks for its batch.
+constexpr std::array kLoaders{Row{"torch/utils/data/", {}}};
+
+constexpr std::array kImports{Row{"<frozen importlib", {}}};
+
+/// Kernel functions in which a program waits for a request, by the beginning of their names.
+constexpr std::array<std::string_view, 9> kRequests{"ep_poll",    "do_epoll_wait",   "do_sys_poll",
+                                                    "do_poll",    "poll_schedule",   "do_select",
+                                                    "do_pselect", "inet_csk_accept", "unix_accept"};
+
+std::string_view last_name(std::string_view qualified) {
+  return qualified.substr(qualified.rfind('.') + 1);
+}
+
+bool matches(const Row& row, const Frame& frame) {
+  const bool is_there = row.file.ends_with('/') || row.file.starts_with('<')
+                            ? frame.file.find(row.file) != std::string::npos
+                            : frame.file.ends_with(row.file);
+  return is_there && (row.function.empty() || last_name(frame.function) == row.function);
+}
+
+template <std::size_t N>
+bool has_any(const std::array<Row, N>& rows, const Frame& frame) {
+  return std::ranges::any_of(rows, [&](const Row& row) { return matches(row, frame); });
+}
+
+template <std::size_t N>
+bool has_any(const std::array<Row, N>& rows, const Stack& stack, std::size_t most = kMostFrames) {
+  return std::any_of(stack.begin(), stack.begin() + static_cast<std::ptrdiff_t>(std::min(stack.size(), most)),
+                     [&](const Frame& frame) { return has_any(rows, frame); });
+}
+
+/// The calls of libraries that the innermost call of the user's code has led to.
+Stack library_calls(const Stack& stack) {
+  return {stack.begin(), std::ranges::find_if_not(stack, is_library)};
+}
+
+Occupation occupation_by_stack(const Stack& stack) {
+  constexpr std::size_t kNearTop = 12;
+  const Stack inner = library_calls(stack);
+  if (has_any(kLocks, inner)) {
+    return Occupation::WaitsForLock;
+  }
+  if (!waits_for_others(stack).empty()) {
+    return Occupation::WaitsForRanks;
+  }
+  if (has_any(kCompilers, stack)) {
+    return Occupation::Compiles;
+  }
+  if (has_any(kLoaders, stack, kNearTop)) {
+    return Occupation::Unknown;
+  }
+  if (has_any(kChildren, inner)) {
+    return Occupation::WaitsForChild;
+  }
+  if (has_any(kServers, inner)) {
+    return Occupation::Serves;
+  }
+  return has_any(kImports, stack, kNearTop) ? Occupation::Imports : Occupation::Unknown;
+}
+
+Occupation occupation_by_kernel(const Place& place) {
+  if (place.wait.ends_with(kOfInput) || place.wait.starts_with("n_tty_read")) {
+    return Occupation::WaitsForInput;
+  }
+  if (place.wait.starts_with("do_wait")) {
+    return Occupation::WaitsForChild;
+  }
+  if (place.wait.find("nanosleep") != std::string::npos) {
+    return Occupation::Sleeps;
+  }
+  const bool is_request =
+      std::ranges::any_of(kRequests, [&](std::string_view function) { return place.wait.starts_with(function); });
+  return is_request ? Occupation::Serves : Occupation::Unknown;
+}
+
+}  // namespace
+
+Occupation occupation_of(const Place& place) {
+  const Occupation known = occupation_by_stack(place.stack);
+  const bool calls_loader = has_any(kLoaders, library_calls(place.stack));
+  return known != Occupation::Unknown || calls_loader ? known : occupation_by_kernel(place);
+}
+
+std::string waits_for_others(const Stack& stack) {
+  constexpr std::size_t kNearTop = 8;  // wrappers and waits of the library are above the operation
+  std::string inner;                   // a function of the library's own, where no public one follows
+  for (std::size_t i = 0; i < std::min(stack.size(), kNearTop); ++i) {
+    const auto* const known =
+        std::ranges::find_if(kWaitsForRanks, [&](const Row& row) { return matches(row, stack[i]); });
+    if (known == kWaitsForRanks.end()) {
+      continue;
+    }
+    std::string name(known->name.empty() ? last_name(stack[i].function) : known->name);
+    if (!name.starts_with('_')) {
+      return name;
+    }
+    inner = inner.empty() ? name : inner;
+  }
+  return inner;
+}
+
+bool leaves_work_to_threads(const Stack& stack) {
+  const Stack inner = library_calls(stack);
+  return (has_any(kServers, inner) || has_any(kThreads, inner)) && !has_any(kLoaders, inner) &&
+         waits_for_others(stack).empty();
+}
+
+std::size_t find_training_thread(const std::vector<Thread>& threads) {
+  std::size_t found = 0;
+  if (threads.empty() || !leaves_work_to_threads(threads.front().stack)) {
+    return found;
+  }
+  for (std::size_t i = 1; i < threads.size(); ++i) {
+    const Stack& stack = threads[i].stack;
+    if (!waits_for_others(stack).empty()) {
+      return i;
+    }
+    const bool trains = std::ranges::find_if_not(stack, is_library) != stack.end() && !leaves_work_to_threads(stack);
+    found = trains && (found == 0 || threads[i].cpu_ms > threads[found].cpu_ms) ? i : found;
+  }
+  return found;
+}
+
+bool is_first_meeting(const std::string& operation) {
+  return operation == "init_process_group" || operation == "mindspore's init" ||
+         operation == "jax.distributed.initialize";
+}
+
+}  // namespace muster::hang

@@ -1,0 +1,45 @@
+#pragma once
+
+// Knows by functions of libraries and of the kernel what a program is occupied with. Pure; the rows are data.
+
+#include "hang/evidence.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::hang {
+
+/// Follows the kernel function in `Place::wait` where that reads standard input.
+inline constexpr std::string_view kOfInput = " (standard input)";
+
+enum class Occupation {
+  Unknown,        ///< code that no row knows, such as the user's own
+  WaitsForRanks,  ///< in an operation with others, such as a collective
+  WaitsForLock,   ///< of a file, by looking again and again
+  Compiles,       ///< for minutes without a sign
+  Imports,        ///< likewise
+  Serves,         ///< waits for a request, for hours
+  WaitsForChild,  ///< a process that it has started
+  WaitsForInput,  ///< on its terminal or standard input
+  Sleeps,         ///< until a timer
+};
+
+/// Of a program that calls libraries, what these do; of the user's own code, what the kernel does for it.
+[[nodiscard]] Occupation occupation_of(const Place& place);
+
+/// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
+/// that is known.
+[[nodiscard]] std::string waits_for_others(const Stack& stack);
+
+/// True of a main thread that serves requests, or waits for threads of its program.
+[[nodiscard]] bool leaves_work_to_threads(const Stack& stack);
+
+/// The index of the thread that trains: the first one, the main thread, unless it leaves its work to others; then one that
+/// waits for ranks, else of those in the user's code the one with the most CPU time.
+[[nodiscard]] std::size_t find_training_thread(const std::vector<Thread>& threads);
+
+/// True in the operations by which the ranks find each other at the start.
+[[nodiscard]] bool is_first_meeting(const std::string& operation);
+
+}  // namespace muster::hang
