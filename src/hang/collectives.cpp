@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <set>
 #include <utility>
 
 namespace muster::hang {
@@ -28,68 +27,66 @@ bool is_pending(const GroupProgress& group) {
   return group.completed != group.enqueued;
 }
 
-/// Ranks that wait in no collective of any group.
-std::set<int> find_idle(const std::vector<RankProgress>& progress) {
-  std::set<int> idle;
-  for (const RankProgress& one : progress) {
-    if (std::ranges::none_of(one.groups, is_pending)) {
-      idle.insert(one.rank);
+/// The state of a rank that has told nothing.
+const GroupProgress kSilent{"", "", {}, -1, -1, ""};
+
+/// Adds the ranks that have told nothing to the groups in which others have them.
+void add_silent(Groups& groups, const std::set<int>& silent) {
+  for (auto& [name, members] : groups) {
+    const std::vector<int>& ranks = members.begin()->second->ranks;
+    std::vector<int> found;
+    std::ranges::set_intersection(ranks, silent, std::back_inserter(found));
+    for (const int rank : found) {
+      members.emplace(rank, &kSilent);
     }
   }
-  return idle;
 }
 
-/// The ranks among `idle` for which other members wait.
-std::set<int> find_awaited(const Members& members, const std::set<int>& idle) {
-  std::int64_t latest = -1;  // of the collectives in which somebody waits
-  for (const auto& [rank, group] : members) {
-    latest = is_pending(*group) ? std::max(latest, group->enqueued) : latest;
-  }
-  std::set<int> awaited;
-  for (const auto& [rank, group] : members) {
-    if (idle.contains(rank) && group->enqueued < latest) {
-      awaited.insert(rank);
-    }
-  }
-  return awaited;
-}
-
-/// The ranks with the fewest collectives, if these are at most half of the members.
-std::set<int> find_last(const Members& members) {
+std::int64_t fewest_of(const Members& members) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (const auto& [rank, group] : members) {
     fewest = std::min(fewest, group->enqueued);
   }
-  std::set<int> last;
-  for (const auto& [rank, group] : members) {
-    if (group->enqueued == fewest) {
-      last.insert(rank);
-    }
-  }
-  return last.size() * 2 <= members.size() ? last : std::set<int>();
+  return fewest;
 }
 
-/// The ranks with most votes, if the same groups voted for each of them.
-std::set<int> find_elected(const Groups& groups) {
-  std::map<int, std::vector<const Members*>> votes;
+/// The members that wait in a collective to which others have not come.
+Members waiting_members(const Members& members) {
+  const std::int64_t fewest = fewest_of(members);
+  Members waiting;
+  for (const auto& [rank, group] : members) {
+    if (group->enqueued > fewest && is_pending(*group)) {
+      waiting.emplace(rank, group);
+    }
+  }
+  return waiting;
+}
+
+/// The ranks for which others wait, and that wait for nobody.
+std::set<int> find_culprits(const Groups& groups) {
+  std::set<int> waiting;
+  std::set<int> awaited;
+  std::set<int> may_wait;  // in a group of which it is not known whom it has
   for (const auto& [name, members] : groups) {
-    for (const int rank : find_last(members)) {
-      votes[rank].push_back(&members);
+    std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+    for (const auto& [rank, group] : waiting_members(members)) {
+      waiting.insert(rank);
+      latest = std::max(latest, group->enqueued);
+    }
+    for (const auto& [rank, group] : members) {
+      if (group->enqueued < latest) {
+        awaited.insert(rank);
+      }
+      if (is_pending(*group) && group->ranks.empty() && group != &kSilent) {
+        may_wait.insert(rank);
+      }
     }
   }
-  std::size_t most = 0;
-  for (const auto& [rank, of_rank] : votes) {
-    most = std::max(most, of_rank.size());
-  }
-  std::set<int> elected;
-  std::set<std::vector<const Members*>> voters;
-  for (const auto& [rank, of_rank] : votes) {
-    if (of_rank.size() == most) {
-      elected.insert(rank);
-      voters.insert(of_rank);
-    }
-  }
-  return voters.size() == 1 ? elected : std::set<int>();
+  std::set<int> culprits;
+  std::ranges::set_difference(awaited, waiting, std::inserter(culprits, culprits.end()));
+  std::set<int> sure;
+  std::ranges::set_difference(culprits, may_wait, std::inserter(sure, sure.end()));
+  return sure.empty() ? culprits : sure;
 }
 
 std::string describe(const GroupProgress& waiting, std::int64_t number) {
@@ -98,26 +95,20 @@ std::string describe(const GroupProgress& waiting, std::int64_t number) {
          (waiting.description.empty() ? waiting.group : waiting.description) + "'";
 }
 
-/// The fewest collectives that a named rank of the group has entered; without one, more than any.
-std::int64_t fewest_of(const Members& members, const std::set<int>& named) {
-  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (const auto& [rank, group] : members) {
-    fewest = named.contains(rank) ? std::min(fewest, group->enqueued) : fewest;
-  }
-  return fewest;
-}
-
 /// Counts the ranks that wait for a named one, and describes the collective in which most of them wait.
 Absent describe_absent(const Groups& groups, const std::set<int>& named) {
   Absent absent;
   std::set<int> waiting;
   std::size_t most = 0;
   for (const auto& [name, members] : groups) {
-    const std::int64_t fewest = fewest_of(members, named);
-    Members ahead = members;
-    std::erase_if(
-        ahead, [&](const auto& member) { return member.second->enqueued <= fewest || named.contains(member.first); });
-    for (const auto& [rank, group] : ahead.empty() ? Members() : members) {
+    Members ahead = waiting_members(members);
+    std::erase_if(ahead, [&](const auto& member) { return named.contains(member.first); });
+    const bool is_theirs =
+        std::ranges::any_of(members, [&](const auto& member) { return named.contains(member.first); });
+    if (ahead.empty() || !is_theirs) {
+      continue;
+    }
+    for (const auto& [rank, group] : members) {
       if (named.contains(rank)) {
         absent.ranks.emplace(rank, group->enqueued);
       }
@@ -125,7 +116,8 @@ Absent describe_absent(const Groups& groups, const std::set<int>& named) {
     std::ranges::transform(ahead, std::inserter(waiting, waiting.end()), &Members::value_type::first);
     if (ahead.size() > most) {
       most = ahead.size();
-      absent.collective = describe(*ahead.begin()->second, fewest + 1);
+      const GroupProgress& first = *ahead.begin()->second;
+      absent.collective = describe(first, std::max(fewest_of(members), first.completed) + 1);
     }
   }
   absent.waiting = static_cast<int>(waiting.size());
@@ -143,17 +135,12 @@ std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank) {
   return list;
 }
 
-Absent find_absent(const std::vector<RankProgress>& progress) {
-  const Groups groups = join_groups(progress);
-  const std::set<int> idle = find_idle(progress);
-  std::set<int> named;
-  for (const auto& [name, members] : groups) {
-    named.merge(find_awaited(members, idle));
-  }
-  if (named.empty()) {
-    named = find_elected(groups);
-  }
-  return named.empty() || named.size() * 2 > progress.size() ? Absent() : describe_absent(groups, named);
+Absent find_absent(const std::vector<RankProgress>& progress, const std::set<int>& silent) {
+  Groups groups = join_groups(progress);
+  add_silent(groups, silent);
+  const std::set<int> named = find_culprits(groups);
+  const bool are_few = !named.empty() && named.size() * 2 <= progress.size() + silent.size();
+  return are_few ? describe_absent(groups, named) : Absent();
 }
 
 }  // namespace muster::hang

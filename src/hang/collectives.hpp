@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,15 +36,16 @@ inline constexpr std::size_t kMostNumbers = std::size_t{1} << 22U;
 
 /// Ranks for which others wait.
 struct Absent {
-  std::map<int, std::int64_t> ranks;  ///< with the last collective that each has entered; empty: nobody is named
+  std::map<int, std::int64_t>
+      ranks;               ///< with the last collective that each has entered, -1: not known; empty: nobody is named
   std::string collective;  ///< that in which most of the others wait, such as "all_gather 84925 of group 'dp'"
   int waiting = 0;         ///< ranks that wait for them, in this or another group
   bool operator==(const Absent&) const = default;
 };
 
-/// Names ranks that have nothing pending in any group while others of a group wait for them in a later collective; else
-/// the ranks with the fewest enqueued collectives of a group, one vote a group, if they have more votes than all others.
-/// More than half of the ranks are never named.
-[[nodiscard]] Absent find_absent(const std::vector<RankProgress>& progress);
+/// Names the ranks for which others wait, and that wait for nobody: a rank waits where it has entered a collective of a group
+/// that is not completed, and others of the group have not entered it. `silent` are ranks that have told nothing: who has them
+/// in a group and waits there, waits for them. More than half of the ranks are never named.
+[[nodiscard]] Absent find_absent(const std::vector<RankProgress>& progress, const std::set<int>& silent = {});
 
 }  // namespace muster::hang

@@ -111,12 +111,9 @@ std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
   return most == counts.end() ? "" : most->first;
 }
 
-/// The place of a rank, for a comparison: its calls, in the user's program with their lines, but in libraries without,
-/// since waits there are loops; without a stack, what the kernel says.
+/// The calls of a rank, for a comparison: in the user's program with their lines, but in libraries without, since waits
+/// there are loops.
 std::vector<std::string> signature(const Place& place) {
-  if (place.stack.empty()) {
-    return {place.end, place.state == 'R' ? "R" : "S", place.wait};
-  }
   std::vector<std::string> calls{waits_for_others(place.stack)};
   for (const Frame& frame : place.stack) {
     calls.push_back(frame.file + ":" + frame.function + (is_library(frame) ? "" : ":" + std::to_string(frame.line)));
@@ -124,29 +121,24 @@ std::vector<std::string> signature(const Place& place) {
   return calls;
 }
 
-/// The ranks that are at another place than most, as far as their places are known; empty: no place has most of them.
+/// The ranks that are at another place than most, as far as they have stacks; empty: no place has most of all ranks.
 Ranks outliers(const std::vector<RankEvidence>& evidence) {
   std::map<std::vector<std::string>, Ranks> groups;
-  Ranks all;
+  Ranks others;
   for (const RankEvidence& one : evidence) {
-    groups[signature(one.place)].insert(one.rank);
-    all.insert(one.rank);
+    if (!one.place.stack.empty()) {
+      groups[signature(one.place)].insert(one.rank);
+      others.insert(one.rank);
+    }
   }
   const auto largest = std::max_element(groups.begin(), groups.end(), [](const auto& one, const auto& other) {
     return one.second.size() < other.second.size();
   });
-  if (largest == groups.end() || largest->second.size() * 2 <= all.size()) {
+  if (largest == groups.end() || largest->second.size() * 2 <= evidence.size()) {
     return {};
   }
-  const bool has_stack = std::ranges::any_of(evidence, [&](const RankEvidence& one) {
-    return largest->second.contains(one.rank) && !one.place.stack.empty();
-  });
-  for (const RankEvidence& one : evidence) {
-    if (largest->second.contains(one.rank) || (has_stack && one.place.stack.empty())) {
-      all.erase(one.rank);
-    }
-  }
-  return all;
+  std::erase_if(others, [&](int rank) { return largest->second.contains(rank); });
+  return others;
 }
 
 Verdict make_verdict(Finding finding, const Ranks& ranks, const std::vector<RankEvidence>& evidence) {
@@ -193,12 +185,15 @@ Verdict judge_ended(Activities& activities, const std::vector<RankEvidence>& evi
 /// Names the ranks that have not come to a collective, as far as the progress is known.
 Verdict judge_absent(Activities& activities, const std::vector<RankEvidence>& evidence) {
   std::vector<RankProgress> progress;
+  Ranks silent;  // such as one that holds Python's lock, for which a dump waits
   for (const RankEvidence& one : evidence) {
     if (!one.groups.empty()) {
       progress.push_back({one.rank, one.groups});
+    } else if (!waits(one)) {
+      silent.insert(one.rank);
     }
   }
-  Absent absent = find_absent(progress);
+  Absent absent = silent.size() < progress.size() ? find_absent(progress, silent) : find_absent(progress);
   if (absent.ranks.empty()) {
     return {};
   }
@@ -246,7 +241,10 @@ std::string describe_one(const RankEvidence& one, const std::map<int, std::int64
   const std::string verb = !one.place.end.empty() ? " has ended: " : one.place.stack.empty() ? " is in " : " is at ";
   const auto last = entered.find(one.rank);
   return "rank " + std::to_string(one.rank) + " (" + one.host + (has_pid ? ", pid " + std::to_string(one.pid) : "") +
-         ")" + (last == entered.end() ? "" : " last entered collective " + std::to_string(last->second) + "; it") +
+         ")" +
+         (last == entered.end() || last->second < 0
+              ? ""
+              : " last entered collective " + std::to_string(last->second) + "; it") +
          verb + describe(one.place);
 }
 

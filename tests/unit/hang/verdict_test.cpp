@@ -34,6 +34,17 @@ Place with_state(char state) {
   return place;
 }
 
+Place at(const char* function, const char* wait) {
+  return {.end = {}, .state = 'S', .wait = wait, .stack = {Frame{"/home/me/train.py", function, 3}}, .no_stack = {}};
+}
+
+Place without_stack() {
+  Place place = in_collective();
+  place.stack.clear();
+  place.no_stack = "py-spy: not found";
+  return place;
+}
+
 /// `usual` for all ranks but those given.
 std::vector<RankEvidence> job_of(int size, const Place& usual, const std::map<int, Place>& others = {}) {
   std::vector<RankEvidence> job;
@@ -110,6 +121,23 @@ TEST(Verdict, NamesTheRanksThatHaveNotComeToACollective) {
       << lines_of(job);
 }
 
+TEST(Verdict, NamesARankWhoseRecorderTellsNothingUnlessItsStackWaits) {
+  auto job = job_of(4, without_stack());
+  for (RankEvidence& one : job) {
+    one.groups = {{"7", "dp", {0, 1, 2, 3}, 5, 4, "all_gather"}};
+  }
+  job[2].groups.clear();
+  EXPECT_EQ(judge(job).finding, Finding::Named);
+  EXPECT_TRUE(
+      lines_of(job).starts_with("3 of 4 ranks wait in all_gather 5 of group 'dp' for rank 2\n"
+                                "rank 2 (gpu-0, pid 4702) is in state S in futex_wait\n"))
+      << lines_of(job);
+  job[2].is_moving = true;
+  EXPECT_EQ(judge(job).finding, Finding::WaitedFor);
+  job[2] = job_of(3, in_collective()).back();
+  EXPECT_EQ(judge(job).finding, Finding::Still) << "its answer may be late";
+}
+
 TEST(Verdict, AccusesNobodyWhoHasEnteredACollectiveMeanwhile) {
   const auto before = job_with_progress();
   auto now = before;
@@ -146,17 +174,6 @@ TEST(Verdict, NamesTheRankThatEndedOrTheOnesThatDidNot) {
   const auto left = job_of(16, ended("exit code 0"), {{4, loading()}});
   EXPECT_EQ(judge(left).ranks, std::vector{4});
   EXPECT_TRUE(lines_of(left).starts_with("15 of 16 ranks have ended, and not rank 4\nrank 4 (gpu-1, pid 4704) is at "));
-}
-
-Place at(const char* function, const char* wait) {
-  return {.end = {}, .state = 'S', .wait = wait, .stack = {Frame{"/home/me/train.py", function, 3}}, .no_stack = {}};
-}
-
-Place without_stack() {
-  Place place = in_collective();
-  place.stack.clear();
-  place.no_stack = "py-spy: not found";
-  return place;
 }
 
 TEST(Verdict, AccusesNobodyWhereNobodyIsKnownToWaitForRanks) {
