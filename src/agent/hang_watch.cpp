@@ -18,8 +18,10 @@ void HangWatch::stop() {
 }
 
 void HangWatch::look_after(double seconds) {
-  timer_.start(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)),
-               [this] { act(detector_->on_time(owner_.quiet_seconds())); });
+  timer_.start(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)), [this] {
+    const QuietSeconds quiet = owner_.quiet_seconds();
+    act(detector_->on_time(quiet.all, quiet.others));
+  });
 }
 
 void HangWatch::act(const hang::StallDetector::Step& step) {

@@ -2,6 +2,7 @@
 
 // Watches an attempt for hangs, on one node of the job (docs/hangs.md). Private to src/agent.
 
+#include "agent/rank_evidence.hpp"
 #include "hang/stall_detector.hpp"
 #include "process/timer.hpp"
 
@@ -17,8 +18,7 @@ class HangWatchOwner {
  public:
   virtual ~HangWatchOwner() = default;
 
-  /// Seconds for which the ranks of this node have been quiet.
-  [[nodiscard]] virtual double quiet_seconds() const = 0;
+  [[nodiscard]] virtual QuietSeconds quiet_seconds() const = 0;
   /// Asks all nodes where their ranks are, and calls `then` once.
   virtual void gather(bool asks_recorders, std::function<void(hang::Evidence)> then) = 0;
   /// Called with each step; where it has a look, from within the `then` of the evidence.

@@ -130,7 +130,7 @@ class JobControl : private HangWatchOwner {
   /// `sentences`: the verdict.
   [[nodiscard]] json::object stacks_answer(const hang::Evidence& evidence,
                                            const std::vector<std::string>& sentences) const;
-  [[nodiscard]] double quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }
+  [[nodiscard]] QuietSeconds quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }
   void gather(bool asks_recorders, std::function<void(hang::Evidence)> then) override;
   void report(const hang::StallDetector::Step& step) override;
   void describe_pending();

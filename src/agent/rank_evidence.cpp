@@ -437,6 +437,11 @@ std::set<uid_t> users_of(const std::vector<hang::RankEvidence>& ranks) {
   return users;
 }
 
+double quiet_seconds(const control::WorkerStatus& worker) {
+  const double since = std::max(control::now_since_1970() - worker.since, 0.0);
+  return std::min({since, worker.output_age.value_or(since), worker.heartbeat_age.value_or(since)});
+}
+
 bool contains_rank_zero(const control::NodeStatus& status) {
   return std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank) != status.workers.end();
 }
@@ -444,6 +449,7 @@ bool contains_rank_zero(const control::NodeStatus& status) {
 }  // namespace
 
 hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
+  constexpr double kMilliseconds = 1'000;
   const std::chrono::milliseconds most_time = sources.most_time * 4 / 5;  // the rest is for NCCL and the answer
   const std::chrono::milliseconds time = std::min(kTimeForRanks, most_time);
   const auto deadline = Clock::now() + time + kTimeForNccl;
@@ -453,7 +459,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     asked = ask_recorders(recorders, sources.recorder_folder);  // first: they need a second
   }
   const std::vector<Process> all = read_processes();
-  hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
+  hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status).all};
   gathered.has_idle_recorders = !recorders.empty() && !sources.asks_recorders;
   RankReaders readers(time, most_time - time);
   for (const control::WorkerStatus& worker : status.workers) {
@@ -472,6 +478,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   for (std::size_t i = 0; i < status.workers.size(); ++i) {
     gathered.ranks[i].rank = status.workers[i].global_rank;
     gathered.ranks[i].host = status.host;
+    gathered.ranks[i].quiet_ms = static_cast<std::uint64_t>(quiet_seconds(status.workers[i]) * kMilliseconds);
   }
   const auto end = std::max(deadline, Clock::now() + kTimeForNccl);
   const std::string counts = contains_rank_zero(status) ? ask_nccl(sources.nccl, users_of(gathered.ranks), end) : "";
@@ -486,15 +493,15 @@ std::string kernel_function_of(pid_t process) {
   return kernel_function_in(proc_file(process, ""));
 }
 
-double quiet_seconds(const control::NodeStatus& status) {
-  const double now = control::now_since_1970();
-  double quiet = std::numeric_limits<double>::max();
+QuietSeconds quiet_seconds(const control::NodeStatus& status) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  QuietSeconds quiet{kMost, kMost};
   for (const control::WorkerStatus& worker : status.workers) {
-    for (const auto& age : {std::optional(now - worker.since), worker.output_age, worker.heartbeat_age}) {
-      quiet = std::min(quiet, age.value_or(quiet));
-    }
+    const double one = quiet_seconds(worker);
+    quiet.others = std::min(quiet.others, std::max(one, quiet.all));
+    quiet.all = std::min(quiet.all, one);
   }
-  return quiet;
+  return quiet.others == kMost ? QuietSeconds{quiet.all, quiet.all} : quiet;
 }
 
 }  // namespace muster

@@ -28,7 +28,11 @@ struct EvidenceSources {
 /// The kernel function in which the main thread waits; empty: it does not, or the kernel does not say.
 [[nodiscard]] std::string kernel_function_of(pid_t process);
 
-/// Seconds since one of the workers last wrote a line or called heartbeat() or progress(), or was started.
-[[nodiscard]] double quiet_seconds(const control::NodeStatus& status);
+/// Seconds since a worker last wrote a line or called heartbeat() or progress(), or was started.
+struct QuietSeconds {
+  double all = 0;     ///< of the last one
+  double others = 0;  ///< of the one before it, if there is one
+};
+[[nodiscard]] QuietSeconds quiet_seconds(const control::NodeStatus& status);
 
 }  // namespace muster

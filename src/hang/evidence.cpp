@@ -82,12 +82,13 @@ json::array numbers_of(const RankEvidence& rank) {
           counters.page_reads,
           counters.io_bytes,
           counters.children_ms,
-          counters.sending};
+          counters.sending,
+          rank.quiet_ms};
 }
 
 /// Reads what `numbers_of` writes.
 std::optional<RankEvidence> read_rank(const json::value& value) {
-  constexpr std::size_t kFields = 9;
+  constexpr std::size_t kFields = 10;
   const json::array* const fields = value.if_array();
   if (fields == nullptr || fields->size() != kFields || number_of(&fields->at(0), -1) < 0) {
     return {};
@@ -103,6 +104,7 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
                    .io_bytes = counter(6),
                    .children_ms = counter(7),
                    .sending = counter(8)};
+  rank.quiet_ms = counter(9);
   return rank;
 }
 
@@ -224,6 +226,21 @@ void give_progress(Evidence& evidence) {
   }
 }
 
+/// Tells the rank that was the last to write from all others.
+void find_writer(Evidence& evidence) {
+  constexpr double kMilliseconds = 1'000;
+  std::vector<std::pair<std::uint64_t, int>> ages;
+  ages.reserve(evidence.ranks.size());
+  for (const RankEvidence& rank : evidence.ranks) {
+    ages.emplace_back(rank.quiet_ms, rank.rank);
+  }
+  if (ages.size() > 1) {
+    std::ranges::partial_sort(ages, ages.begin() + 2);
+    evidence.writer = ages[0].second;
+    evidence.others_quiet = static_cast<double>(ages[1].first) / kMilliseconds;
+  }
+}
+
 }  // namespace
 
 std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
@@ -248,6 +265,7 @@ Evidence join_lines(const std::vector<std::string>& lines) {
   evidence.ranks.erase(std::unique(evidence.ranks.begin(), evidence.ranks.end(), is_of_two_attempts),
                        evidence.ranks.end());
   give_progress(evidence);
+  find_writer(evidence);
   return evidence;
 }
 

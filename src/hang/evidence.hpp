@@ -43,6 +43,7 @@ struct RankEvidence {
   pid_t pid = -1;  ///< of the process that `place` describes, in its node's pid namespace
   Place place;
   Counters counters = {};
+  std::uint64_t quiet_ms = 0;              ///< since it last wrote a line or reported a step
   bool has_changing_calls = false;         ///< its stack has changed while it was looked at for a moment
   std::vector<GroupProgress> groups = {};  ///< its process groups; empty: not known
   // Set by `mark_moving`, and not sent:
@@ -57,6 +58,8 @@ struct RankEvidence {
 struct Evidence {
   std::vector<RankEvidence> ranks;  ///< sorted by rank
   double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
+  double others_quiet = 0;          ///< the same of all but the one that was the last to write; not sent
+  std::optional<int> writer = {};   ///< that one; not sent
   std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
   /// As a node sends it: of its own ranks from flight recorders, or of all ranks from NCCL. `join_lines` moves it to
   /// the ranks.

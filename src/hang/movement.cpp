@@ -75,8 +75,7 @@ std::optional<double> fabric_rate(const Evidence& now, const Evidence& before, d
 
 }  // namespace
 
-void mark_moving(Evidence& now, const Evidence& before) {
-  const double seconds = now.quiet - before.quiet;
+void mark_moving(Evidence& now, const Evidence& before, double seconds) {
   now.fabric_rate = fabric_rate(now, before, seconds);
   const bool fabric_moves = now.fabric_rate.value_or(0) >= kThresholds.fabric;
   std::map<int, const RankEvidence*> earlier;

@@ -16,9 +16,9 @@ struct Thresholds {
   double fabric = 1'000'000;     ///< bytes a second; the subnet's management makes less
 };
 
-/// Sets what each rank has done since `before`, and the rate of the fabric. Of a rank that waits for others only what shows
+/// Sets what each rank has done since `before`, which was so many seconds ago, and the rate of the fabric. Of a rank that waits for others only what shows
 /// that an operation went through counts: waits may poll, and threads of libraries always do something. While much
 /// goes over the fabric, ranks move whose collectives are not known.
-void mark_moving(Evidence& now, const Evidence& before);
+void mark_moving(Evidence& now, const Evidence& before, double seconds);
 
 }  // namespace muster::hang

@@ -77,12 +77,16 @@ StallDetector::Step StallDetector::begin_again(double quiet) {
   return step;
 }
 
-StallDetector::Step StallDetector::on_time(double quiet) {
-  return quiet < limit_ / 2 ? begin_again(quiet) : Step{.gathers = true};
+StallDetector::Step StallDetector::on_time(double quiet, double others_quiet) {
+  return quiet < limit_ / 2 && others_quiet < limit_ ? begin_again(quiet) : Step{.gathers = true};
 }
 
 StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   const double quiet = evidence.quiet;
+  if (quiet < limit_ / 2 && evidence.others_quiet >= limit_) {
+    return look_at_writer(std::move(evidence));
+  }
+  writer_watch_.forget();
   if (quiet < limit_ / 2 || (before_ && quiet < before_->quiet)) {
     return begin_again(quiet);
   }
@@ -92,7 +96,7 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
     // Not sooner after a look that came late: a job that was paused goes on meanwhile.
     return {.delay = std::min(std::max(limit_ - quiet, limit_ / 4), next_delay(quiet))};
   }
-  mark_moving(evidence, *before_);
+  mark_moving(evidence, *before_, quiet - before_->quiet);
   if (quiet < limit_) {  // compared with the first look: the longer, the surer
     note_verdict(judge(evidence.ranks), quiet);
     return {.delay = std::max(std::min(limit_ - quiet, next_delay(quiet)), kLeastDelay)};
@@ -101,6 +105,37 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   longest_quiet_ = quiet;
   const bool may_ask = evidence.has_idle_recorders && !has_counts(evidence);
   return may_ask ? ask_or_compare(std::move(evidence)) : compare(std::move(evidence));
+}
+
+/// A rank that stands still beside one that writes is named like any other, once.
+StallDetector::Step StallDetector::look_at_writer(Evidence evidence) {
+  Step step = begin_again(evidence.quiet);
+  note_meeting(evidence);
+  const auto stand = writer_watch_.look(evidence);
+  if (!stand && std::exchange(has_named_beside_writer_, false)) {
+    step.lines.emplace_back("the job moves again");
+  }
+  step.delay = stand && end() > 0 ? std::min(limit_, end() / kLooksInTime) : limit_;
+  if (!stand || stand->seconds < limit_) {
+    return step;
+  }
+  const bool is_new = !std::exchange(has_named_beside_writer_, true);
+  Look look{.why = "the job has not moved for " + seconds_text(stand->seconds),
+            .quiet = stand->seconds,
+            .verdict = describe(stand->verdict, evidence, world_size_),
+            .ranks = stand->verdict.ranks,
+            .begins_stall = is_new};
+  std::vector<std::string> lines = look.verdict;
+  lines.front() = look.why + ": " + lines.front();
+  if (end() > 0 && stand->seconds >= end() && stand->looks >= kLooksToEnd) {
+    step.hang = Hang{lines.front(), look.ranks};
+  }
+  if (is_new) {
+    step.lines = std::move(lines);
+  }
+  step.is_moving = false;
+  step.look = std::move(look);
+  return step;
 }
 
 /// For a job whose recorders listen, and whose collectives are not known.

@@ -4,6 +4,7 @@
 
 #include "hang/evidence.hpp"
 #include "hang/verdict.hpp"
+#include "hang/writer_watch.hpp"
 
 #include <map>
 #include <optional>
@@ -18,6 +19,8 @@ namespace muster::hang {
 ///   Watching ── quiet for half of the limit: gather ──▶ Suspicious ── quiet for the limit: gather, judge ──▶ Reported
 ///      ▲                                                   │                                                    │
 ///      └──────────────────── a line, a step ───────────────┴────────────────────────────────────────────────────┘
+///
+/// While one rank writes and all others are quiet, the job is looked at once in each limit, without the recorders.
 ///
 /// Flight recorders make each rank write a line when they are asked. So they are asked only of a job that may hang, until a
 /// rank is named; and if they show that the job moves, only after twice the time.
@@ -62,12 +65,13 @@ class StallDetector {
 
   /// Seconds until the first `on_time`.
   [[nodiscard]] double first_delay() const { return limit_ / 2; }
-  /// `quiet`: seconds for which the ranks of this node have been quiet.
-  [[nodiscard]] Step on_time(double quiet);
+  /// Seconds for which the ranks of this node have been quiet, and all but the one that was the last to write.
+  [[nodiscard]] Step on_time(double quiet, double others_quiet = 0);
   /// `evidence` of all ranks that could be asked.
   [[nodiscard]] Step on_evidence(Evidence evidence);
 
  private:
+  Step look_at_writer(Evidence evidence);
   Step ask_or_compare(Evidence evidence);
   Step compare(Evidence evidence);
   [[nodiscard]] double next_delay(double quiet) const;
@@ -86,6 +90,8 @@ class StallDetector {
   bool has_met_;  ///< the ranks have, once in this attempt
   bool has_said_what_is_missing_ = false;
   bool has_said_who_works_ = false;  ///< in this stall
+  WriterWatch writer_watch_;
+  bool has_named_beside_writer_ = false;
   std::optional<Evidence> before_;
   std::map<int, double> spins_since_;  ///< of ranks that have only used their CPU, in seconds of quiet
   std::vector<int> seen_ranks_;        ///< of the verdicts at the last looks

@@ -91,13 +91,17 @@ class Activities {
   std::map<Activity, Ranks> ranks_;
 };
 
-bool has_ended(const RankEvidence& one) {
-  return !one.place.end.empty();
-}
+}  // namespace
+
 bool waits(const RankEvidence& one) {
   return activity_of(one) == Activity::Waits;
 }
 
+namespace {
+
+bool has_ended(const RankEvidence& one) {
+  return !one.place.end.empty();
+}
 /// The operation in which most of the ranks wait; empty: none waits in a known one.
 std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
   std::map<std::string, int> counts;

@@ -35,6 +35,9 @@ struct Verdict {
 /// look. docs/hangs.md has the rules.
 [[nodiscard]] Verdict judge(const std::vector<RankEvidence>& evidence);
 
+/// True of a rank that waits for others: by its stack, or because a collective that it has entered is not completed.
+[[nodiscard]] bool waits(const RankEvidence& one);
+
 /// The verdict in sentences without full stops, a few of which name a single rank. The first follows "the job has not
 /// moved for 60 s: ". `world_size` may be larger than the evidence, where nodes did not answer.
 [[nodiscard]] std::vector<std::string> describe(const Verdict& verdict, const Evidence& evidence, int world_size);

@@ -60,7 +60,7 @@ std::vector<RankEvidence> job_of(int size, const Place& usual, const std::map<in
 std::vector<RankEvidence> moved(const std::vector<RankEvidence>& before, const std::vector<RankEvidence>& now,
                                 double seconds = 30) {
   Evidence second{now, seconds};
-  mark_moving(second, {before, 0});
+  mark_moving(second, {before, 0}, seconds);
   return second.ranks;
 }
 
@@ -382,7 +382,7 @@ TEST(Evidence, GivesNoStackToMoreRanksThanThereIsRoomFor) {
   }
   std::string ranks;
   for (int rank = 0; rank < 5'000; ++rank) {
-    ranks += (rank == 0 ? "[" : ",[") + std::to_string(rank) + ",1,1,1,1,1,1,1,1]";
+    ranks += (rank == 0 ? "[" : ",[") + std::to_string(rank) + ",1,1,1,1,1,1,1,1,1]";
   }
   const Evidence evidence =
       join_lines({R"({"groups":[{"place":{"state":"S","stack":[)" + frames + R"(]},"ranks":[)" + ranks + "]}]}"});
@@ -706,6 +706,54 @@ TEST(StallDetector, NamesWhoSpinsAtTheSameCallsForFiveTimesTheLimit) {
   EXPECT_EQ(said,
             "300: the job waits for rank 1, which works: 100 % of a CPU, at train.py:212 in load_shard\n"
             "330: the job has not moved for 330 s: 3 of 4 ranks wait in all_reduce for rank 1\n");
+}
+
+/// Ranks that have been quiet for so long but for rank 3, which writes each second.
+Evidence beside_writer(std::vector<RankEvidence> job, int quiet) {
+  for (RankEvidence& one : job) {
+    one.host = "gpu-0";
+    one.quiet_ms = one.rank == 3 ? 1'000 : static_cast<std::uint64_t>(quiet) * 1'000;
+  }
+  return join_lines({to_line({.ranks = job, .quiet = 1}, 100'000)});
+}
+
+TEST(StallDetector, NamesARankBesideOneThatOnlyWrites) {
+  StallDetector detector({60, 100}, 4);
+  EXPECT_FALSE(detector.on_time(1, 59).gathers);
+  EXPECT_TRUE(detector.on_time(1, 60).gathers);
+  const auto job = job_of(4, in_collective(), {{1, loading()}});
+  EXPECT_EQ(words_of(detector.on_evidence(beside_writer(job, 1'000))), "in 60.00") << "they are always quiet";
+  EXPECT_EQ(words_of(detector.on_evidence(beside_writer(job, 1'020))), "in 20.00");
+  EXPECT_TRUE(words_of(detector.on_evidence(beside_writer(job, 1'060)))
+                  .starts_with("the job has not moved for 60 s: 3 of 4 ranks wait in all_reduce for rank 1 | "));
+  const auto end = detector.on_evidence(beside_writer(job, 1'100));
+  EXPECT_EQ(hang_of(end), "the job has not moved for 100 s: 3 of 4 ranks wait in all_reduce for rank 1 [rank 1]");
+  auto passed = job;
+  passed[0].counters.switches = 1;
+  EXPECT_EQ(words_of(detector.on_evidence(beside_writer(passed, 1'160))), "the job moves again | in 60.00");
+}
+
+TEST(StallDetector, AccusesNobodyBesideAWriterWhoMayBeSlow) {
+  const auto said = [](const std::vector<RankEvidence>& job, void (*change)(std::vector<RankEvidence>&)) {
+    StallDetector detector({60, 600}, 4);
+    auto now = job;
+    std::string words;
+    for (int quiet = 100; quiet < 600; quiet += 60) {
+      Evidence evidence = beside_writer(now, quiet);
+      evidence.has_idle_recorders = true;
+      const auto step = detector.on_evidence(std::move(evidence));
+      EXPECT_FALSE(step.hang || step.asks_recorders || step.gathers);
+      words += join(step.lines, " ");
+      change(now);
+    }
+    return words;
+  };
+  const auto job = job_of(4, in_collective(), {{3, loading()}});
+  EXPECT_EQ(said(job, [](std::vector<RankEvidence>& ranks) { ++ranks[3].counters.switches; }), "")
+      << "its main thread may be the one that writes";
+  EXPECT_EQ(said(job_of(4, in_collective()), [](std::vector<RankEvidence>&) {}), "") << "nobody is named";
+  EXPECT_EQ(said(job_of(4, without_stack(), {{1, loading()}}), [](std::vector<RankEvidence>&) {}), "");
+  EXPECT_NE(said(job, [](std::vector<RankEvidence>&) {}), "");
 }
 
 TEST(StallDetector, SaysOnceThatItCannotSeeWhetherAJobHangs) {
