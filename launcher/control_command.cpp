@@ -29,7 +29,15 @@ struct ControlOptions {
   bool is_withdrawn = false;
   bool is_watching = false;
   bool is_json = false;
+  control::AskNccl nccl = control::AskNccl::No;
 };
+
+Result<control::AskNccl> read_ask_nccl(const Sourced<std::string>& given) {
+  if (given.value != "1" && given.value != "yes") {
+    return wrong_value(given, "no value, or yes");
+  }
+  return given.value == "yes" ? control::AskNccl::Always : control::AskNccl::IfSound;
+}
 
 constexpr Option job_option(const char* section) {
   return {"job", "ID|PID", section, "The job: its id, or the pid of muster. Needed where several run on this machine.",
@@ -51,6 +59,10 @@ constexpr auto kStatusTable = std::to_array<Option>({
 constexpr auto kStacksTable = std::to_array<Option>({
     job_option("Stacks"),
     {"json", nullptr, "Stacks", "Print JSON.", kInto<&ControlOptions::is_json, read_whether_on>},
+    {"ask-nccl", "[=yes]", "Stacks",
+     "Ask NCCL, too, in a job that was started with nccl in --hang-ask. This may crash the job: several versions of "
+     "NCCL have faults there. Not asked are versions with a known fault and unknown ones, except with =yes.",
+     kInto<&ControlOptions::nccl, read_ask_nccl>},
     help_option("Stacks"),
 });
 
@@ -88,7 +100,7 @@ Result<control::Request> request_of(Command command, const ControlOptions& optio
     return control::Request(control::StatusRequest{});
   }
   if (command == Command::Stacks) {
-    return control::Request(control::StacksRequest{});
+    return control::Request(control::StacksRequest{options.nccl});
   }
   if (command == Command::Stop) {
     return control::Request(control::StopRequest{options.time});
@@ -124,6 +136,14 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   const double until = deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
   return "all workers are told: they have " + format_seconds(std::max(until - control::now_since_1970(), 0.0)) +
          " s to save\n";
+}
+
+/// The answer has a sentence about NCCL if it was to be asked.
+std::string describe_stacks(const json::object& answer) {
+  constexpr std::size_t kMostBytes = 512;
+  const json::value* const nccl = answer.if_contains("nccl");
+  return hang::stacks_text(answer) +
+         (nccl != nullptr && nccl->is_string() ? one_line(std::string(nccl->get_string()), kMostBytes) + "\n" : "");
 }
 
 /// Prints the status repeatedly until the job ends or the terminal closes.
@@ -165,7 +185,7 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   const auto answer = TRY(control::ask(agent, request, kAnswerTimeout));
   return print(options.is_json                   ? pretty_json(json::value(answer))
                : line.command == Command::Status ? describe_status(answer)
-               : line.command == Command::Stacks ? hang::stacks_text(answer)
+               : line.command == Command::Stacks ? describe_stacks(answer)
                                                  : describe_answer(line, answer));
 }
 

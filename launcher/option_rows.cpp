@@ -176,6 +176,10 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "Likewise before the ranks have met for the first time, such as in init_process_group, which --hang-timeout waits "
      "for without a limit. 0 means never. Default: 0.",
      kInto<&HangOptions::first_meeting, read_seconds>},
+    {"hang-ask", "LIST", "Hangs",
+     "What is asked where the ranks are, beside the kernel: stacks, py-spy, recorder (of PyTorch), or none. With nccl "
+     "the workers get NCCL_RAS_ADDR, for 'muster stacks --ask-nccl'. Default: stacks,py-spy,recorder.",
+     kInto<&HangOptions::asks, hang::read_questions>},
     {"on-hang", "COMMAND", "Hangs",
      "Run this command on each node, by /bin/sh, when a hang is reported: once until the job moves again, for 30 s at "
      "most.",

@@ -126,7 +126,7 @@ Examples:
 )";
 
 constexpr const char* kStacksIntroduction =
-    R"(Usage: muster stacks [--job ID|PID] [--json]
+    R"(Usage: muster stacks [--job ID|PID] [--json] [--ask-nccl[=yes]]
 
 Shows where all ranks of a running job are, on all of its nodes: their Python stacks, and what the kernel says. Ranks
 at the same place are shown once; the last lines name the ranks for which the others wait. No rank is stopped.
@@ -195,7 +195,7 @@ std::string spelled(const Option& option) {
   std::string text = option.letter != '\0' ? std::string("-") + option.letter + ", " : "    ";
   text += "--" + std::string(option.name);
   if (option.argument != nullptr) {
-    text += std::string(" ") + option.argument;
+    text += (option.may_lack_value() ? "" : " ") + std::string(option.argument);
   }
   return text;
 }

@@ -167,6 +167,7 @@ void Agent::start_control() {
   if (run_.job.plan.is_transparent) {
     return;
   }
+  control_.limit_questions(run_.options.hangs.asks);
   control_.start();
   notice_sources_ = make_notice_sources(loop_.io(), loop_.helpers(), run_.options.suspend, *this);
   for (const auto& source : notice_sources_) {
@@ -187,8 +188,9 @@ std::vector<ledger::RankState> Agent::rank_states() const {
 /// user or the mode has set one of the variables, none is added.
 void Agent::add_recorder_environment(WorkerPlan& worker) const {
   const auto& own = worker.environment;
-  if (run_.options.hangs.report.count() == 0 || worker.is_unranked || !own.contains("MASTER_ADDR") ||
-      !own.contains("LOCAL_RANK")) {
+  const HangOptions& hangs = run_.options.hangs;
+  const bool may_be_asked = hangs.report.count() > 0 && hangs.asks.contains(hang::Question::Recorder);
+  if (!may_be_asked || worker.is_unranked || !own.contains("MASTER_ADDR") || !own.contains("LOCAL_RANK")) {
     return;
   }
   auto variables = recorder_variables(run_.run_folder);
@@ -222,17 +224,19 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   }
 }
 
-/// Reserves a port for RAS, at which the job may be asked about NCCL. At NCCL's own port only the first job of a host
-/// could be.
+/// Reserves a port for RAS where the user wishes it, at which the job may be asked about NCCL. At NCCL's own port only
+/// the first job of a host could be.
 void Agent::give_nccl_port(LaunchPlan& plan) {
-  if (plan.may_use_nccl && !nccl_port_) {
+  const bool is_wished = run_.options.hangs.asks.contains(hang::Question::Nccl) && plan.world_size > 1 &&
+                         !plan.is_transparent && !run_.variables.contains(kNcclRasVariable);
+  if (is_wished && !nccl_port_) {
     if (auto reserved = WorkerPort::reserve()) {
       nccl_port_ = std::move(*reserved);
     }
   }
-  const bool is_asked = plan.may_use_nccl && nccl_port_;
-  control_.ask_nccl_of(is_asked ? NcclQuestion{nccl_port_->number(), plan.world_size} : NcclQuestion());
-  if (!is_asked) {
+  const bool may_be_asked = is_wished && nccl_port_;
+  control_.ask_nccl_of(may_be_asked ? NcclQuestion{nccl_port_->number(), plan.world_size} : NcclQuestion());
+  if (!may_be_asked) {
     return;
   }
   for (WorkerPlan& worker : plan.workers) {

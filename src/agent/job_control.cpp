@@ -30,6 +30,9 @@ namespace {
 // Questions about ranks, see gang::StatusQuery.
 constexpr const char* kStacks = "stacks";
 constexpr const char* kStacksAndRecorders = "recorders";
+constexpr const char* kNcclToo = "nccl";
+constexpr const char* kNcclOfAnyVersion = "nccl=yes";
+constexpr std::array<std::string_view, 5> kQuestions{"", kStacks, kStacksAndRecorders, kNcclToo, kNcclOfAnyVersion};
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
@@ -112,6 +115,7 @@ JobControl::JobControl(JobControlOwner& owner, boost::asio::io_context& io, Help
       helper_(io, helpers),
       status_question_{"", Timer(io)},
       stacks_question_{kStacks, Timer(io)},
+      nccl_question_{kNcclToo, Timer(io)},
       hang_watch_(io, *this) {}
 
 void JobControl::start() {
@@ -142,6 +146,7 @@ void JobControl::end(const std::string& why) {
   stop_watching();
   answer(status_question_, "the job is ending: " + why);
   answer(stacks_question_, "the job is ending: " + why);
+  answer(nccl_question_, "the job is ending: " + why);
 }
 
 void JobControl::note_stopping(bool is_stopping) {
@@ -166,13 +171,16 @@ void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*
   });
 }
 
-void JobControl::take(const control::StacksRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
-  ask_about_stacks(/*asks_recorders=*/true, [this, reply](const std::string& why_not) {
+void JobControl::take(const control::StacksRequest& request, pid_t /*client*/, const Reply& reply) {
+  const bool asks_nccl = request.nccl != control::AskNccl::No;
+  Question& question = asks_nccl ? nccl_question_ : stacks_question_;
+  const char* const with_nccl = request.nccl == control::AskNccl::Always ? kNcclOfAnyVersion : kNcclToo;
+  ask_about_stacks(question, asks_nccl ? with_nccl : kStacksAndRecorders, [=, this, &question](const auto& why_not) {
     if (!why_not.empty()) {
       reply(control::write_refusal(why_not));
       return;
     }
-    const hang::Evidence known = evidence();
+    const hang::Evidence known = evidence(question);
     const json::object found = stacks_answer(known, judge(known));
     owner_.hang_record().keep("muster stacks", found);
     reply(control::write_answer(found));
@@ -243,15 +251,18 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
 }
 
 /// A question that is being asked already stays as it is.
-void JobControl::ask_about_stacks(bool asks_recorders, std::function<void(const std::string& why_not)> then) {
-  if (stacks_question_.waiting.empty()) {
-    stacks_question_.what = asks_recorders ? kStacksAndRecorders : kStacks;
+void JobControl::ask_about_stacks(Question& question, const char* what,
+                                  std::function<void(const std::string& why_not)> then) {
+  if (question.waiting.empty()) {
+    question.what = what;
   }
-  ask_nodes(stacks_question_, std::move(then));
+  ask_nodes(question, std::move(then));
 }
 
 void JobControl::take_status(const gang::StatusReport& status) {
-  Question& question = status.number == stacks_question_.number ? stacks_question_ : status_question_;
+  Question& question = status.number == stacks_question_.number ? stacks_question_
+                       : status.number == nccl_question_.number ? nccl_question_
+                                                                : status_question_;
   if (question.waiting.empty() || status.number != question.number) {
     return;  // too late
   }
@@ -276,9 +287,9 @@ json::object JobControl::status_answer() const {
 }
 
 /// Joins what the nodes have answered about their ranks.
-hang::Evidence JobControl::evidence() const {
-  hang::Evidence evidence = hang::join_lines(stacks_question_.lines);
-  evidence.missing += stacks_question_.missing;
+hang::Evidence JobControl::evidence(const Question& question) {
+  hang::Evidence evidence = hang::join_lines(question.lines);
+  evidence.missing += question.missing;
   return evidence;
 }
 
@@ -291,14 +302,18 @@ std::vector<std::string> JobControl::judge(const hang::Evidence& evidence) {
 
 json::object JobControl::stacks_answer(const hang::Evidence& evidence,
                                        const std::vector<std::string>& sentences) const {
-  return {{"job", job_document()},
-          {"stacks", hang::stacks_document(evidence.ranks)},
-          {"verdict", json::array(sentences.begin(), sentences.end())},
-          {"missing", evidence.missing}};
+  json::object answer{{"job", job_document()},
+                      {"stacks", hang::stacks_document(evidence.ranks)},
+                      {"verdict", json::array(sentences.begin(), sentences.end())},
+                      {"missing", evidence.missing}};
+  if (!evidence.nccl.empty()) {
+    answer["nccl"] = evidence.nccl;
+  }
+  return answer;
 }
 
 void JobControl::describe_status(const gang::StatusQuery& wanted) {
-  if (!wanted.what.empty() && wanted.what != kStacks && wanted.what != kStacksAndRecorders) {  // a later version asks
+  if (!contains(kQuestions, wanted.what)) {  // a later version asks
     owner_.notify(gang::StatusReport{wanted.number, ""});
     return;
   }
@@ -312,7 +327,7 @@ void JobControl::describe_status(const gang::StatusQuery& wanted) {
 void JobControl::describe_pending() {
   const auto asked = described_.extract(described_.begin());
   if (!asked.key().empty()) {
-    ask_store_and_describe(asked.mapped(), asked.key() == kStacksAndRecorders);
+    ask_store_and_describe(asked.mapped(), sources_of(asked.key()));
     return;
   }
   helper_.start({[this] { return status_line(); }, kHelperTimeout,
@@ -322,10 +337,18 @@ void JobControl::describe_pending() {
                  }});
 }
 
-void JobControl::ask_store_and_describe(const std::set<int>& numbers, bool asks_recorders) {
-  const auto describe_with = [this, numbers, asks_recorders](const std::string& store) {
+EvidenceSources JobControl::sources_of(const std::string& what) const {
+  const bool may_ask_recorders = asks_.contains(hang::Question::Recorder);
+  EvidenceSources sources{may_ask_recorders ? run_folder_ : "", /*asks_recorders=*/what != kStacks, nccl_, asks_};
+  sources.nccl.is_confirmed = what == kNcclOfAnyVersion;
+  sources.nccl.is_wished = what == kNcclToo || sources.nccl.is_confirmed;
+  return sources;
+}
+
+void JobControl::ask_store_and_describe(const std::set<int>& numbers, const EvidenceSources& sources) {
+  const auto describe_with = [this, numbers, sources](const std::string& store) {
     if (!end_) {
-      describe_stacks(numbers, {run_folder_, asks_recorders, nccl_}, store);
+      describe_stacks(numbers, sources, store);
     }
   };
   if (!owner_.ask_store(describe_with)) {
@@ -399,8 +422,9 @@ json::object JobControl::notice_document() const {
 // --- Hangs --------------------------------------------------------------------------------------
 
 void JobControl::gather(bool asks_recorders, std::function<void(hang::Evidence)> then) {
-  ask_about_stacks(asks_recorders,
-                   [this, then = std::move(then)](const std::string& /*why_not*/) { then(evidence()); });
+  ask_about_stacks(
+      stacks_question_, asks_recorders ? kStacksAndRecorders : kStacks,
+      [this, then = std::move(then)](const std::string& /*why_not*/) { then(evidence(stacks_question_)); });
 }
 
 void JobControl::report(const hang::StallDetector::Step& step) {
@@ -409,7 +433,7 @@ void JobControl::report(const hang::StallDetector::Step& step) {
   }
   std::optional<gang::StallBegun> stall;
   if (const auto& look = step.look) {
-    owner_.hang_record().keep(*look, stacks_answer(evidence(), look->verdict),
+    owner_.hang_record().keep(*look, stacks_answer(evidence(stacks_question_), look->verdict),
                               /*is_new=*/!step.lines.empty() || step.hang);
     stall = look->begins_stall ? std::optional(gang::StallBegun{look->ranks}) : std::nullopt;
   }

@@ -70,6 +70,8 @@ class JobControl : private HangWatchOwner {
   JobControl(JobControlOwner& owner, boost::asio::io_context& io, HelperProcesses& helpers, std::string run_folder,
              JobState job);
 
+  /// Limits what looks at the ranks ask, as --hang-ask says.
+  void limit_questions(std::set<hang::Question> asks) { asks_ = std::move(asks); }
   /// Begins to listen; on failure the job goes on without a socket.
   void start();
   /// True: the workers are being stopped, for any reason. False: others start.
@@ -88,7 +90,7 @@ class JobControl : private HangWatchOwner {
   /// No worker runs any more.
   void stop_watching() { hang_watch_.stop(); }
 
-  /// Asks NCCL in the workers of the next attempt what it knows of a hang.
+  /// The way to NCCL in the workers of the next attempt, where a person wishes it to be asked.
   void ask_nccl_of(const NcclQuestion& question) { nccl_ = question; }
 
   /// Removes the heartbeat files of earlier workers. To be called before workers start again.
@@ -122,9 +124,10 @@ class JobControl : private HangWatchOwner {
   void take(const control::SavedRequest& request, pid_t client, const Reply& reply);
 
   void ask_nodes(Question& question, std::function<void(const std::string& why_not)> then);
-  void ask_about_stacks(bool asks_recorders, std::function<void(const std::string& why_not)> then);
+  void ask_about_stacks(Question& question, const char* what, std::function<void(const std::string& why_not)> then);
   void answer(Question& question, const std::string& why_not = "");
-  [[nodiscard]] hang::Evidence evidence() const;
+  [[nodiscard]] static hang::Evidence evidence(const Question& question);
+  [[nodiscard]] EvidenceSources sources_of(const std::string& what) const;
   [[nodiscard]] json::object status_answer() const;
   [[nodiscard]] static std::vector<std::string> judge(const hang::Evidence& evidence);
   /// `sentences`: the verdict.
@@ -134,7 +137,7 @@ class JobControl : private HangWatchOwner {
   void gather(bool asks_recorders, std::function<void(hang::Evidence)> then) override;
   void report(const hang::StallDetector::Step& step) override;
   void describe_pending();
-  void ask_store_and_describe(const std::set<int>& numbers, bool asks_recorders);
+  void ask_store_and_describe(const std::set<int>& numbers, const EvidenceSources& sources);
   void describe_stacks(const std::set<int>& numbers, const EvidenceSources& sources, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
   [[nodiscard]] std::string status_line() const;
@@ -157,10 +160,12 @@ class JobControl : private HangWatchOwner {
   std::vector<Reply> suspend_replies_;
   Question status_question_;
   Question stacks_question_;
+  Question nccl_question_;  ///< about stacks, recorders and NCCL
   int questions_asked_ = 0;
   std::map<std::string, std::set<int>> described_;  ///< what is asked about, with the numbers of the queries
   bool is_describing_ = false;
   HangWatch hang_watch_;
+  std::set<hang::Question> asks_ = hang::usual_questions();
   NcclQuestion nccl_;
 };
 

@@ -1,7 +1,10 @@
-// Sends all lines of the request at once: NCCL answers them one by one, and closes the connection after the last.
+// Asks for the status only where NCCL has said that it can write JSON. It closes the connection after that answer.
 #include "agent/nccl_client.hpp"
 
 #include "base/file_io.hpp"
+#include "hang/nccl_version.hpp"
+#include "process/helper_process.hpp"
+#include "process/rights.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,24 +15,26 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <limits>
+#include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace muster {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// In JSON a rank of a communicator takes about 700 bytes; of a larger job the text is asked for.
-constexpr int kMostRanksForJson = 1'024;
 constexpr std::size_t kMostAnswerBytes = std::size_t{16} << 20U;
 
-/// NCCL waits for the other processes as long as TIMEOUT says; versions before 2.28.7 refuse SET FORMAT and write text.
-std::string request(int world_size) {
-  return std::string("CLIENT PROTOCOL 2\nTIMEOUT 1\n") + (world_size > kMostRanksForJson ? "" : "SET FORMAT json\n") +
-         "VERBOSE STATUS\n";
-}
+/// NCCL waits for the other processes as long as TIMEOUT says; versions before 2.28.7 refuse SET FORMAT.
+constexpr std::string_view kGreeting = "CLIENT PROTOCOL 2\nTIMEOUT 1\nSET FORMAT json\n";
+constexpr std::ptrdiff_t kGreetingLines = 3;
+constexpr std::string_view kQuestion = "VERBOSE STATUS\n";
 
 bool wait_for(const UniqueFd& socket, short events, Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -47,8 +52,13 @@ UniqueFd connect_to(std::uint16_t port) {
   return socket;
 }
 
-/// Empty: the other side did not close the connection by the deadline, or sent too much.
-std::string read_all(const UniqueFd& socket, Clock::time_point deadline) {
+bool send_all(const UniqueFd& socket, std::string_view text) {
+  return ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+}
+
+/// Reads until `most_lines` have come, or the other side closes the connection. Empty: it did not by the deadline, or
+/// sent too much.
+std::string read_lines(const UniqueFd& socket, std::ptrdiff_t most_lines, Clock::time_point deadline) {
   std::string answer;
   std::array<char, std::size_t{64} << 10U> part{};
   while (answer.size() <= kMostAnswerBytes && wait_for(socket, POLLIN, deadline)) {
@@ -57,6 +67,10 @@ std::string read_all(const UniqueFd& socket, Clock::time_point deadline) {
       return bytes == 0 ? answer : "";
     }
     answer.append(part.data(), static_cast<std::size_t>(bytes));
+    most_lines -= std::count(part.begin(), part.begin() + bytes, '\n');
+    if (most_lines <= 0) {
+      return answer;
+    }
   }
   return {};
 }
@@ -95,20 +109,84 @@ std::set<uid_t> listeners_at(std::istream& table, std::uint16_t port) {
   return found;
 }
 
-std::string ask_nccl(const NcclQuestion& question, const std::set<uid_t>& users, Clock::time_point deadline) {
+namespace {
+
+/// The answer to VERBOSE STATUS; empty: none.
+std::string ask_status(std::uint16_t port, const std::set<uid_t>& users, Clock::time_point deadline) {
   constexpr std::chrono::milliseconds kMostTimeToBegin{300};
-  const std::string asked = request(question.world_size);
-  while (question.port != 0 && Clock::now() < deadline) {
-    const UniqueFd socket = connect_to(question.port);
-    if (!wait_for(socket, POLLOUT, deadline) || !is_listener_one_of(users, question.port) ||
-        ::send(socket.get(), asked.data(), asked.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(asked.size())) {
+  while (Clock::now() < deadline) {
+    const UniqueFd socket = connect_to(port);
+    if (!wait_for(socket, POLLOUT, deadline) || !is_listener_one_of(users, port) || !send_all(socket, kGreeting)) {
       return {};
     }
     if (wait_for(socket, POLLIN, std::min(deadline, Clock::now() + kMostTimeToBegin))) {
-      return read_all(socket, deadline);
+      const bool writes_json = read_lines(socket, kGreetingLines, deadline).ends_with("\nOK\nOK\n");
+      return writes_json && send_all(socket, kQuestion)
+                 ? read_lines(socket, std::numeric_limits<std::ptrdiff_t>::max(), deadline)
+                 : "";
     }  // else another process may listen, and the kernel chooses one of them anew
   }
   return {};
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  constexpr std::size_t kMostNames = 20'000;
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (auto at = std::filesystem::directory_iterator(folder, failed);
+       !failed && at != std::filesystem::directory_iterator() && names.size() < kMostNames; at.increment(failed)) {
+    names.push_back(at->path().filename());
+  }
+  return names;
+}
+
+/// The version that the process has mapped. The files are those that it sees, which may have another root.
+Result<std::optional<hang::NcclVersion>> version_in(pid_t process) {
+  constexpr std::size_t kMostMapBytes = std::size_t{8} << 20U;
+  const std::string folder = "/proc/" + std::to_string(process);
+  const std::string library = hang::find_nccl(read_untrusted_file(folder + "/maps", kMostMapBytes));
+  const std::string wheel = hang::wheel_folder(library);
+  return hang::nccl_version(library, wheel.empty() ? std::vector<std::string>() : names_in(folder + "/root" + wheel));
+}
+
+/// Found by a process of its own, since the files may make it wait.
+std::optional<hang::NcclVersion> find_version(const std::vector<pid_t>& processes, Clock::time_point deadline) {
+  const auto find = [&] {
+    for (const pid_t process : processes) {
+      const auto version = read_as(process, version_in);
+      if (version && *version) {
+        return hang::to_string(**version);
+      }
+    }
+    return std::string();
+  };
+  auto found = HelperAnswer::start(find);
+  return found ? hang::parse_nccl_version(found->take(deadline, {}).value_or("")) : std::nullopt;
+}
+
+std::set<uid_t> users_of(const std::vector<pid_t>& processes) {
+  std::set<uid_t> users;
+  for (const pid_t process : processes) {
+    if (const auto rights = rights_of(process)) {
+      users.insert(rights->users[Rights::Effective]);
+    }
+  }
+  return users;
+}
+
+}  // namespace
+
+NcclAnswer ask_nccl(const NcclQuestion& question, const std::vector<pid_t>& processes, Clock::time_point deadline) {
+  if (question.port == 0) {
+    return {"", "NCCL is not asked: muster has given its workers no NCCL_RAS_ADDR, as it does if --hang-ask has nccl"};
+  }
+  const auto version = find_version(processes, deadline);
+  if (std::string why_not = hang::why_not_asked(version, question.is_confirmed); !why_not.empty()) {
+    return {"", std::move(why_not)};
+  }
+  std::string told = ask_status(question.port, users_of(processes), deadline);
+  const char* const end = told.empty() ? " was asked, and has not answered" : " was asked";
+  return {std::move(told), hang::describe(version) + end};
 }
 
 }  // namespace muster

@@ -9,21 +9,29 @@
 #include <istream>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace muster {
 
 /// The way to NCCL in the workers of this node.
 struct NcclQuestion {
-  std::uint16_t port = 0;  ///< at 127.0.0.1, chosen by this agent; 0: it is not asked
+  std::uint16_t port = 0;  ///< at 127.0.0.1, chosen by this agent; 0: there is none
   int world_size = 1;
+  bool is_wished = false;     ///< by a person; else it is not asked
+  bool is_confirmed = false;  ///< also of a version with known faults, or of an unknown one
+};
+
+struct NcclAnswer {
+  std::string told;      ///< the answer to VERBOSE STATUS; empty: none
+  std::string sentence;  ///< which version was asked, or why none was
 };
 
 /// The users of the sockets that listen at this port of 127.0.0.1, from the lines of /proc/net/tcp.
 [[nodiscard]] std::set<uid_t> listeners_at(std::istream& table, std::uint16_t port);
 
-/// The whole answer to VERBOSE STATUS. Empty: none of these users listens, or the answer is too large or not whole by the
-/// deadline. Blocks: for a helper process.
-[[nodiscard]] std::string ask_nccl(const NcclQuestion& question, const std::set<uid_t>& users,
-                                   std::chrono::steady_clock::time_point deadline);
+/// Asks NCCL in these processes of the workers, if the version that they have mapped can be asked. An answer counts if
+/// one of their users listens, and it is whole by the deadline and not too large. Blocks: for a helper process.
+[[nodiscard]] NcclAnswer ask_nccl(const NcclQuestion& question, const std::vector<pid_t>& processes,
+                                  std::chrono::steady_clock::time_point deadline);
 
 }  // namespace muster

@@ -16,11 +16,13 @@
 #include "process/spawn.hpp"
 
 #include <poll.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -61,18 +63,6 @@ std::string kernel_function_in(const std::string& folder) {
 std::uint64_t number_at(const std::map<std::string, std::string>& fields, const char* name) {
   const auto found = fields.find(name);
   return found == fields.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
-}
-
-/// Reads by a function of the hang's, which opens files that the process has named, with no more rights than it has.
-template <typename Read>
-auto read_as(pid_t process, Read read) -> decltype(read(process)) {
-  const Rights own = TRY(rights_of(::getpid()));
-  const Rights others = TRY(rights_of(process));
-  const FileRights rights(own, others);
-  if (!rights.are_taken()) {
-    return Error{ErrorKind::System, "its rights are others than muster's"};
-  }
-  return read(process);
 }
 
 Result<hang::Stack> read_stack(pid_t process) {
@@ -280,8 +270,45 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)}, *rights);
 }
 
+/// Shared by the readers of a node's ranks; empty where no memory can be shared.
+struct Shared {
+  sem_t py_spies;  ///< that may still be started
+  int watched;     ///< ranks that are looked at again
+};
+
+/// Runs of py-spy at once on a node; each takes a CPU for a moment.
+constexpr unsigned kMostPySpies = 4;
+
+/// Waits until a run of py-spy may start, and lets the next one start when it is destroyed.
+class PySpyTurn {
+ public:
+  PySpyTurn(Shared* shared, Clock::time_point deadline) : shared_(shared) {
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.time_since_epoch()).count();
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const timespec until{left / kSecond, left % kSecond};
+    has_come_ = shared_ != nullptr && ::sem_clockwait(&shared_->py_spies, CLOCK_MONOTONIC, &until) == 0;
+  }
+  PySpyTurn(const PySpyTurn&) = delete;
+  PySpyTurn& operator=(const PySpyTurn&) = delete;
+  ~PySpyTurn() {
+    if (has_come_) {
+      (void)::sem_post(&shared_->py_spies);
+    }
+  }
+  [[nodiscard]] bool has_come() const { return has_come_; }
+
+ private:
+  Shared* shared_;
+  bool has_come_ = false;
+};
+
 /// The threads of a Python that our own reader does not know, the main thread first.
-Result<std::vector<hang::Thread>> ask_py_spy(pid_t process, const std::string& why, Clock::time_point deadline) {
+Result<std::vector<hang::Thread>> ask_py_spy(pid_t process, const std::string& why, Shared* shared,
+                                             Clock::time_point deadline) {
+  const PySpyTurn turn(shared, deadline);
+  if (!turn.has_come()) {
+    return Error{ErrorKind::System, "py-spy has not answered in time"};
+  }
   auto py_spy = start_py_spy(process);
   if (!py_spy) {
     return Error{ErrorKind::System, why + "; " + py_spy.error().message};
@@ -314,10 +341,12 @@ void watch_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_poi
 }
 
 /// Looks again by py-spy.
-void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_point deadline) {
+void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Shared* shared, Clock::time_point deadline) {
   constexpr int kMostTimes = 8;  // each takes some 50 ms of CPU time
+  constexpr int kPauseMs = 4;    // ranks that wait for their first turn go before
   for (int times = 0; times < kMostTimes && !rank.has_changing_calls && Clock::now() < deadline; ++times) {
-    const auto threads = ask_py_spy(rank.pid, "", deadline);
+    (void)::poll(nullptr, 0, kPauseMs);
+    const auto threads = ask_py_spy(rank.pid, "", shared, deadline);
     rank.has_changing_calls = threads && std::ranges::any_of(*threads, [&](const hang::Thread& one) {
                                 return one.id == thread && !hang::are_same_calls(one.stack, rank.place.stack);
                               });
@@ -328,12 +357,13 @@ void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time
 constexpr int kMostWatched = 8;
 
 /// The threads of a program that could be read, the main thread first: others only if it leaves its work to them.
-Result<std::vector<hang::Thread>> read_threads(const Program& program, Clock::time_point deadline) {
+Result<std::vector<hang::Thread>> read_threads(const Program& program, const std::set<hang::Question>& may,
+                                               Shared* shared, Clock::time_point deadline) {
   const pid_t pid = program.process.pid;
   const auto main = static_cast<std::uint64_t>(pid);
   if (!program.stack) {
-    return program.stack.error().kind == ErrorKind::BadData ? ask_py_spy(pid, program.stack.error().message, deadline)
-                                                            : program.stack.error();
+    const bool asks_py_spy = program.stack.error().kind == ErrorKind::BadData && may.contains(hang::Question::PySpy);
+    return asks_py_spy ? ask_py_spy(pid, program.stack.error().message, shared, deadline) : program.stack.error();
   }
   std::vector<hang::Thread> threads{{main, *program.stack}};
   const auto python = read_as(pid, hang::PythonProcess::find);
@@ -350,13 +380,14 @@ Result<std::vector<hang::Thread>> read_threads(const Program& program, Clock::ti
   return threads;
 }
 
-/// `watched` counts ranks that are looked at again; empty: none is.
-hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& all, int* watched,
-                             Clock::time_point deadline) {
+hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& all,
+                             const std::set<hang::Question>& may, Shared* shared, Clock::time_point deadline) {
   const std::vector<Process> below = descendants(all, worker.pid, {});
-  const Program program = find_program(worker, below);
+  const Program program = may.contains(hang::Question::Stacks)
+                              ? find_program(worker, below)
+                              : Program{worker, Error{ErrorKind::BadData, "--hang-ask has no stacks"}};
   const pid_t pid = program.process.pid;
-  auto threads = read_threads(program, deadline);
+  auto threads = read_threads(program, may, shared, deadline);
   if (!threads) {
     hang::RankEvidence rank = describe_running(program.process, static_cast<std::uint64_t>(pid), below);
     rank.place.no_stack = threads.error().message;
@@ -373,9 +404,9 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
   }
   rank.counters.sending = sending_of(pid);
   const bool is_older = !program.stack;
-  if ((!is_older || rank.place.state == 'R') && watched != nullptr &&
-      std::atomic_ref(*watched).fetch_add(1) < kMostWatched) {
-    is_older ? ask_about_calls(rank, thread.id, deadline) : watch_calls(rank, thread.id, deadline);
+  if ((!is_older || rank.place.state == 'R') && shared != nullptr &&
+      std::atomic_ref(shared->watched).fetch_add(1) < kMostWatched) {
+    is_older ? ask_about_calls(rank, thread.id, shared, deadline) : watch_calls(rank, thread.id, deadline);
   }
   return rank;
 }
@@ -384,12 +415,16 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
 /// as long as the rank does, and must not hide the others.
 class RankReaders {
  public:
-  RankReaders(std::chrono::milliseconds time, std::chrono::milliseconds extra_time)
-      : end_(Clock::now() + time), extra_time_(extra_time), watched_(share_array<int>(1)) {}
+  RankReaders(const std::set<hang::Question>& may, std::chrono::milliseconds time, std::chrono::milliseconds extra_time)
+      : may_(may), end_(Clock::now() + time), extra_time_(extra_time), shared_(share_array<Shared>(1)) {
+    if (shared_) {
+      (void)::sem_init(&shared_->get()->py_spies, /*pshared=*/1, kMostPySpies);
+    }
+  }
 
   void start(std::size_t rank, const Process& worker, const std::vector<Process>& all) {
-    const auto read = [=, &all, watched = watched_ ? watched_->get() : nullptr, deadline = end_ - kTimeToAnswer] {
-      const hang::RankEvidence found = read_rank(worker, all, watched, deadline);
+    const auto read = [=, this, &all, shared = shared_ ? shared_->get() : nullptr, deadline = end_ - kTimeToAnswer] {
+      const hang::RankEvidence found = read_rank(worker, all, may_, shared, deadline);
       HelperProgram::end_orphans();
       return hang::to_line({.ranks = {found}}, kMostBytes);
     };
@@ -420,21 +455,21 @@ class RankReaders {
     Result<HelperAnswer> answer;
   };
 
+  const std::set<hang::Question>& may_;
   Clock::time_point end_;
   std::chrono::milliseconds extra_time_;
-  Result<SharedArray<int>> watched_;
+  Result<SharedArray<Shared>> shared_;
   std::vector<Reader> readers_;
 };
 
-/// Only these may say what NCCL knows.
-std::set<uid_t> users_of(const std::vector<hang::RankEvidence>& ranks) {
-  std::set<uid_t> users;
+std::vector<pid_t> processes_of(const std::vector<hang::RankEvidence>& ranks) {
+  std::vector<pid_t> processes;
   for (const hang::RankEvidence& rank : ranks) {
-    if (const auto rights = rights_of(rank.pid)) {
-      users.insert(rights->users[Rights::Effective]);
+    if (rank.pid > 0) {
+      processes.push_back(rank.pid);
     }
   }
-  return users;
+  return processes;
 }
 
 double quiet_seconds(const control::WorkerStatus& worker) {
@@ -461,7 +496,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status).all};
   gathered.has_idle_recorders = !recorders.empty() && !sources.asks_recorders;
-  RankReaders readers(time, most_time - time);
+  RankReaders readers(sources.may, time, most_time - time);
   for (const control::WorkerStatus& worker : status.workers) {
     hang::RankEvidence& evidence = gathered.ranks.emplace_back();
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
@@ -481,10 +516,12 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     gathered.ranks[i].quiet_ms = static_cast<std::uint64_t>(quiet_seconds(status.workers[i]) * kMilliseconds);
   }
   const auto end = std::max(deadline, Clock::now() + kTimeForNccl);
-  const std::string counts = contains_rank_zero(status) ? ask_nccl(sources.nccl, users_of(gathered.ranks), end) : "";
+  const bool asks_nccl = sources.nccl.is_wished && contains_rank_zero(status);
+  const NcclAnswer nccl = asks_nccl ? ask_nccl(sources.nccl, processes_of(gathered.ranks), end) : NcclAnswer();
+  gathered.nccl = nccl.sentence;
   gathered.progress = read_dumps(asked, sources.recorder_folder, end);
   if (gathered.progress.empty()) {
-    gathered.progress = hang::to_progress(hang::parse_ras(counts), sources.nccl.world_size);
+    gathered.progress = hang::to_progress(hang::parse_ras(nccl.told), sources.nccl.world_size);
   }
   return gathered;
 }

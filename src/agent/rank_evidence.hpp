@@ -6,18 +6,21 @@
 #include "agent/nccl_client.hpp"
 #include "control/status.hpp"
 #include "hang/evidence.hpp"
+#include "hang/questions.hpp"
 
 #include <chrono>
+#include <set>
 #include <string>
 
 namespace muster {
 
 /// The sources of evidence beside /proc. An empty one is not asked.
 struct EvidenceSources {
-  std::string recorder_folder = {};            ///< where PyTorch's flight recorders listen
-  bool asks_recorders = false;                 ///< else it is only found out whether there are any
-  NcclQuestion nccl = {};                      ///< asked on the node of rank 0, about all ranks
-  std::chrono::milliseconds most_time{4'000};  ///< after which nobody waits for the answer
+  std::string recorder_folder = {};  ///< where PyTorch's flight recorders listen
+  bool asks_recorders = false;       ///< else it is only found out whether there are any
+  NcclQuestion nccl = {};            ///< asked on the node of rank 0, about all ranks, if a person wishes it
+  std::set<hang::Question> may = hang::usual_questions();  ///< of stacks and py-spy
+  std::chrono::milliseconds most_time{4'000};              ///< after which nobody waits for the answer
 };
 
 /// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.

@@ -2,6 +2,7 @@
 
 // Options of a run on this node. None of them changes what workers see.
 
+#include "hang/questions.hpp"
 #include "output/selection.hpp"
 #include "process/inherited.hpp"
 #include "remote/remote_agents.hpp"
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace muster {
@@ -71,14 +73,15 @@ struct SuspendOptions {
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
 };
 
-/// Times after which something is done about a job that is quiet (docs/hangs.md).
+/// Times after which something is done about a job that is quiet, and how (docs/hangs.md).
 struct HangOptions {
   std::chrono::milliseconds report{60'000};    ///< it is reported; 0: never
   std::chrono::milliseconds timeout{0};        ///< its attempt ends if it hangs; 0: never
   std::chrono::milliseconds first_meeting{0};  ///< likewise, before its ranks have met; 0: never
   /// A worker fails that is in one uninterruptible system call for so long; 0: never.
   std::chrono::milliseconds call{0};
-  std::string command;  ///< run when it is reported; empty: none
+  std::string command;                                      ///< run when it is reported; empty: none
+  std::set<hang::Question> asks = hang::usual_questions();  ///< that a look at the ranks may ask
 };
 
 /// Options of a run; none of them changes what workers see.

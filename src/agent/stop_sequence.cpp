@@ -168,8 +168,9 @@ void StopSequence::on_grace_ended() {
     give_up_on_workers({});
     return;
   }
-  look_.start({[late] { return hang::to_line(gather_evidence(late, {.most_time = kLookTimeout}), kMostPlaceBytes); },
-               kLookTimeout, [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
+  const EvidenceSources sources{.may = input_.run.options.hangs.asks, .most_time = kLookTimeout};
+  look_.start({[=] { return hang::to_line(gather_evidence(late, sources), kMostPlaceBytes); }, kLookTimeout,
+               [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
 }
 
 void StopSequence::give_up_on_workers(const HelperTask::Answer& places) {

@@ -80,6 +80,20 @@ Result<Request> read_suspend(const json::object& object) {
   return Request(SuspendRequest{within, one_line(text, kMostReasonBytes)});
 }
 
+constexpr std::string_view kIfSound = "if sound";
+constexpr std::string_view kAlways = "always";
+
+Result<Request> read_stacks(const json::object& object) {
+  const std::string_view wish = text_of(object, "ask_nccl");
+  if (!object.contains("ask_nccl")) {
+    return Request(StacksRequest{});
+  }
+  if (wish != kIfSound && wish != kAlways) {
+    return bad("\"ask_nccl\" is neither 'if sound' nor 'always'");
+  }
+  return Request(StacksRequest{wish == kAlways ? AskNccl::Always : AskNccl::IfSound});
+}
+
 Result<Request> read_saved(const json::object& object) {
   const json::value* const rank = object.if_contains("rank");
   if (rank == nullptr || rank->is_null()) {
@@ -103,7 +117,13 @@ double seconds_of(std::chrono::milliseconds duration) {
 struct Writer {
   json::object operator()(const HelloRequest& /*hello*/) const { return request_of("hello"); }
   json::object operator()(const StatusRequest& /*status*/) const { return request_of("status"); }
-  json::object operator()(const StacksRequest& /*stacks*/) const { return request_of("stacks"); }
+  json::object operator()(const StacksRequest& stacks) const {
+    json::object object = request_of("stacks");
+    if (stacks.nccl != AskNccl::No) {
+      object["ask_nccl"] = stacks.nccl == AskNccl::Always ? kAlways : kIfSound;
+    }
+    return object;
+  }
   json::object operator()(const StopRequest& stop) const {
     json::object object = request_of("stop");
     if (stop.grace) {
@@ -149,7 +169,7 @@ Result<Request> parse_request(std::string_view line) {
     return Request(StatusRequest{});
   }
   if (request == "stacks") {
-    return Request(StacksRequest{});
+    return read_stacks(object);
   }
   if (request == "stop") {
     return read_stop(object);

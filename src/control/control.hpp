@@ -30,8 +30,16 @@ inline constexpr const char* kSocketName = "control";
 struct HelloRequest {};
 /// Asks for the state of the whole job.
 struct StatusRequest {};
+/// A wish to ask the RAS subsystem of the NCCL in the workers, too, which has made some versions crash.
+enum class AskNccl {
+  No,
+  IfSound,  ///< not a version that is known to have faults, or that is not known
+  Always
+};
 /// Asks where all ranks of the job are.
-struct StacksRequest {};
+struct StacksRequest {
+  AskNccl nccl = AskNccl::No;
+};
 struct StopRequest {
   std::optional<std::chrono::milliseconds> grace;  ///< empty: each node's own
 };

@@ -158,6 +158,7 @@ bool read_line(const std::string& line, Evidence& evidence) {
   if (const json::value* const fabric = node->if_contains("fabric_bytes")) {
     evidence.fabric_bytes = evidence.fabric_bytes.value_or(0) + number_of<std::uint64_t>(fabric, 0);
   }
+  evidence.nccl += line_of(*node, "nccl");
   evidence.has_idle_recorders = evidence.has_idle_recorders || node->contains("has_idle_recorders");
   std::size_t stack_bytes_left = kMostStackBytes;
   for (const json::value& group : *groups) {
@@ -197,6 +198,9 @@ std::string write_groups(const Evidence& evidence, const json::array& progress, 
   json::object line{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}};
   if (!evidence.store.empty()) {
     line["store"] = valid_utf8(evidence.store);
+  }
+  if (!evidence.nccl.empty()) {
+    line["nccl"] = valid_utf8(evidence.nccl);
   }
   if (evidence.fabric_bytes) {
     line["fabric_bytes"] = *evidence.fabric_bytes;

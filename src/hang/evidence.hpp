@@ -61,6 +61,7 @@ struct Evidence {
   double others_quiet = 0;          ///< the same of all but the one that was the last to write; not sent
   std::optional<int> writer = {};   ///< that one; not sent
   std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
+  std::string nccl = {};            ///< a sentence about a question to NCCL; empty: none was wished
   /// As a node sends it: of its own ranks from flight recorders, or of all ranks from NCCL. `join_lines` moves it to
   /// the ranks.
   std::vector<RankProgress> progress = {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads what NCCL's RAS subsystem tells of the communicators of a job, as text (NCCL 2.24) or JSON (2.28.7). NCCL
-// writes both in src/ras/client_support.cc, and describes them in its user guide (troubleshooting/ras). Pure.
+// Reads what NCCL's RAS subsystem tells of the communicators of a job, as JSON (NCCL 2.28.7). NCCL writes it in
+// src/ras/client_support.cc, and describes it in its user guide (troubleshooting/ras). Pure.
 
 #include "hang/collectives.hpp"
 
@@ -24,8 +24,7 @@ struct RasProcess {
 struct RasRank {
   int rank = -1;  ///< in the communicator
   RasProcess process;
-  /// Collectives of all types. The text tells them only of the types in which ranks differ. -1: not known.
-  std::int64_t launched = -1;
+  std::int64_t launched = -1;  ///< collectives of all types; -1: not known
 };
 
 struct RasCommunicator {
@@ -35,8 +34,8 @@ struct RasCommunicator {
   std::vector<RasRank> missing;  ///< whose processes do not answer, or have left the communicator
 };
 
-/// Reads the answer to VERBOSE STATUS in either form; lines before it are ignored. The text names only communicators
-/// whose ranks differ. What makes no sense is left out: the bytes come from a program of the user.
+/// Reads the answer to VERBOSE STATUS; lines before it are ignored. What makes no sense is left out: the bytes come from
+/// a program of the user.
 [[nodiscard]] std::vector<RasCommunicator> parse_ras(std::string_view answer);
 
 /// The launched collectives by global ranks, as `enqueued`: a rank is known by its process, which the communicator of

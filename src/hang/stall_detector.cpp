@@ -84,7 +84,7 @@ StallDetector::Step StallDetector::on_time(double quiet, double others_quiet) {
 StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   const double quiet = evidence.quiet;
   if (quiet < limit_ / 2 && evidence.others_quiet >= limit_) {
-    return look_at_writer(std::move(evidence));
+    return check_beside_writer(std::move(evidence));
   }
   writer_watch_.forget();
   if (quiet < limit_ / 2 || (before_ && quiet < before_->quiet)) {
@@ -108,7 +108,7 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
 }
 
 /// A rank that stands still beside one that writes is named like any other, once.
-StallDetector::Step StallDetector::look_at_writer(Evidence evidence) {
+StallDetector::Step StallDetector::check_beside_writer(Evidence evidence) {
   Step step = begin_again(evidence.quiet);
   note_meeting(evidence);
   const auto stand = writer_watch_.look(evidence);

@@ -31,7 +31,8 @@ po::options_description describe_options(const OptionTable& table, const std::ve
     const std::string names =
         std::string(option.name) + (option.letter != '\0' ? std::string(",") + option.letter : "");
     if (option.argument != nullptr) {
-      given.add_options()(names.c_str(), po::value<std::string>());
+      auto* const value = po::value<std::string>();
+      given.add_options()(names.c_str(), option.may_lack_value() ? value->implicit_value("1") : value);
     } else {
       given.add_options()(names.c_str(), "");
     }

@@ -21,12 +21,15 @@ namespace muster {
 /// One option: its texts for the user, and what reads it.
 struct Option {
   const char* name;                   ///< long name without dashes
-  const char* argument;               ///< name of its value; nullptr: a switch
+  const char* argument;               ///< name of its value; nullptr: a switch; see `may_lack_value`
   const char* section;                ///< heading in --help
   const char* help;                   ///< one or two sentences
   OptionReader reader = kReadByCode;  ///< puts its value into a request
   const char* choices = nullptr;      ///< values that completions offer, separated by blanks
   char letter = '\0';                 ///< short form, if it has one
+
+  /// True for an option with "[=VALUE]", which is also given without it.
+  [[nodiscard]] bool may_lack_value() const { return argument != nullptr && *argument == '['; }
 };
 
 /// Reads the given options of this type of request, in the order of their rows.

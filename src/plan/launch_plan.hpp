@@ -130,7 +130,6 @@ struct LaunchPlan {
   std::vector<std::string> services;  ///< run beside the workers of this job
   bool needs_run_folder = false;      ///< a process of the job uses {run_dir}
   bool needs_shared_memory = false;   ///< a process of the job uses {shm_dir}
-  bool may_use_nccl = false;          ///< the workers get kNcclRasVariable, which the user has not set
   bool needs_secret = false;          ///< a process of the job, or `mpi_job`, uses {job_secret}
   bool exchanges_sizes = false;       ///< the nodes exchange their numbers of processes
   std::string mpi_job;                ///< the PMIx namespace, which must be known to the nodes of the job only

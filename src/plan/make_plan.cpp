@@ -259,18 +259,6 @@ Placement assume_placement(const Cluster& cluster) {
   return placement;
 }
 
-namespace {
-
-/// PyTorch may have accelerators that muster does not count.
-bool may_use_nccl(const LaunchPlan& plan, const Snapshot& snapshot) {
-  const std::string kind = accelerator_kind(snapshot);
-  const bool is_off = snapshot.variable("NCCL_RAS_ENABLE") == "0" || snapshot.has(kNcclRasVariable);
-  const bool is_torch = plan.mode == "torchrun" || plan.mode == "accelerate";
-  return plan.world_size > 1 && !is_off && (kind == "nvidia" || (kind.empty() && is_torch));
-}
-
-}  // namespace
-
 LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const auto& [cluster, chosen, job, snapshot, ranked, generated] = input;
   LaunchPlan plan = start_plan(cluster, placement);
@@ -301,7 +289,6 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
-  plan.may_use_nccl = may_use_nccl(plan, snapshot);
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
   name_node_files(plan, job, log_folder);
   plan.files = plan_files(chosen.mode, values);

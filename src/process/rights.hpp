@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -64,6 +65,19 @@ class FileRights {
   bool differ_;
   bool are_taken_;
 };
+
+/// Reads by a function which opens files that the process has named, with no more rights than it has. For a helper
+/// process.
+template <typename Read>
+auto read_as(pid_t process, Read read) -> decltype(read(process)) {
+  const Rights own = TRY(rights_of(::getpid()));
+  const Rights others = TRY(rights_of(process));
+  const FileRights rights(own, others);
+  if (!rights.are_taken()) {
+    return Error{ErrorKind::System, "its rights are others than muster's"};
+  }
+  return read(process);
+}
 
 /// True if its capabilities mean what ours do (user_namespaces(7)).
 [[nodiscard]] bool is_in_our_user_namespace(pid_t process);

@@ -154,7 +154,7 @@ def test_every_option_that_is_named_exists(path, desk):
     for launcher in launchers:
         printed = desk.run(f"muster {launcher} --print-options").stdout
         known |= {name.replace("_", "-") for name in re.findall(r"`(?:-\w, )?(--[a-z_-]+)", printed)}
-    for command in ("status", "stop", "suspend"):
+    for command in ("status", "stacks", "stop", "suspend"):
         known |= set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", desk.run(f"muster {command} --help").stdout, re.MULTILINE))
     rendering = desk.run("muster render --help").stdout
     known |= set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", rendering, re.MULTILINE))

@@ -30,7 +30,7 @@ WITHOUT_MESSAGES = (
 # Texts of several words that are no part of a message that wants an explanation.
 OTHER_TEXTS = {
     "the end of the allocation": "what a notice came from",
-    "CLIENT PROTOCOL 2\nTIMEOUT 1": "a question to NCCL",
+    "CLIENT PROTOCOL 2\nTIMEOUT 1\nSET FORMAT json": "a question to NCCL",
     "SET FORMAT json": "a question to NCCL",
     "bjobs -noheader -o time_left": "a command",
     "muster suspend --cancel": "what withdrew a notice",

@@ -24,7 +24,6 @@ PADDLE = {
     "FLAGS_selected_npus": "the same",
     "CUDA_VISIBLE_DEVICES": "the devices of --devices alone",
     "NCCL_SOCKET_IFNAME": "muster knows the interface on the way to the leader",
-    "NCCL_RAS_ADDR": "muster asks NCCL there about a hang",
 }
 DEEPSPEED = {
     "MASTER_PORT": "the workers meet at a port that is free, and the agents at that of the line",

@@ -1,4 +1,5 @@
-"""NCCL ranks of which one hangs: PyTorch's flight recorder and NCCL's RAS threads name it (docs/hangs.md)."""
+"""NCCL ranks of which one hangs: PyTorch's flight recorder and the stacks name it, and NCCL's RAS threads where a person
+asks them (docs/hangs.md)."""
 
 import json
 import re
@@ -16,6 +17,7 @@ SOURCES = {
     "recorder": {"NCCL_RAS_ENABLE": 0, "PATH": "/usr/bin:/bin"},  # without py-spy, unless it is beside the interpreter
     "ras": {"TORCH_FR_BUFFER_SIZE": 0, "TORCH_NCCL_TRACE_BUFFER_SIZE": 0},
 }
+ASKS = "--hang-ask=stacks,py-spy,recorder,nccl"
 
 
 def named(text):
@@ -26,7 +28,7 @@ def named(text):
 @pytest.mark.parametrize("kind", ["asleep", "half", "loop", "stopped"])
 def test_the_rank_that_others_wait_for_on_the_gpu_is_named(muster, script, kind, source):
     job = muster.start(
-        *["--grace=1", f"--nproc-per-node={WORKERS}", f"--hang-report={LIMIT}"],
+        *["--grace=1", ASKS, f"--nproc-per-node={WORKERS}", f"--hang-report={LIMIT}"],
         *["--", *script("hang", kind, HUNG)],
         env=SOURCES[source],
     )
@@ -34,7 +36,8 @@ def test_the_rank_that_others_wait_for_on_the_gpu_is_named(muster, script, kind,
     job.err.wait_for(f"{WORKERS - 1} of {WORKERS} ranks ", seconds=START)
     job.err.wait_for(f"muster: rank {HUNG} ({socket.gethostname()}, pid ", seconds=START)
     reported = job.err.text
-    answer = json.loads(muster.run("stacks", f"--job={job.guard()}", "--json").out.text)
+    wish = ["--ask-nccl=yes"] if source == "ras" else []
+    answer = json.loads(muster.run("stacks", f"--job={job.guard()}", "--json", *wish).out.text)
     print(f"{kind}, by {source}:", reported, *answer["verdict"], sep="\n  ")
     job.signal(signal.SIGTERM)
     job.end(START)

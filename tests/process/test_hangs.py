@@ -262,6 +262,58 @@ def test_an_older_python_is_read_by_py_spy_beside_it(muster, stacks, tmp_path):
     assert job.end() == 143
 
 
+# Counts how many of it run, this one included.
+COUNTS_ITSELF = """#!/bin/sh
+mkdir '{folder}/runs/'$$
+ls '{folder}/runs' | wc -l >> '{folder}/counts'
+sleep 0.1
+rmdir '{folder}/runs/'$$
+sed "s/7535/$5/" '{recorded}'
+"""
+
+
+def test_at_most_four_py_spy_run_at_once(muster, stacks, tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "python3").symlink_to("/usr/bin/python3")
+    (tmp_path / "py-spy").write_text(COUNTS_ITSELF.format(folder=tmp_path, recorded=RECORDED))
+    (tmp_path / "py-spy").chmod(0o755)
+    (tmp_path / "train.py").write_text(WAITS_IN_A_FUNCTION)
+    options = ("--nproc-per-node=8", "--hang-report=0", "--no-python")
+    job = muster.start(*options, tmp_path / "python3", tmp_path / "train.py")
+    wait_until(lambda: job.out.text.count("ready") == 8, "all ranks to wait")
+
+    document = document_of(stacks(job, "--json"))
+
+    counts = [int(count) for count in (tmp_path / "counts").read_text().split()]
+    assert 1 <= max(counts) <= 4
+    assert any("stack" in group for group in document["stacks"])
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_a_job_is_asked_what_hang_ask_says_and_nothing_else(muster, stacks, tmp_path):
+    (tmp_path / "python3").symlink_to("/usr/bin/python3")
+    (tmp_path / "py-spy").write_text(PY_SPY.format(folder=tmp_path, recorded=RECORDED))
+    (tmp_path / "py-spy").chmod(0o755)
+    (tmp_path / "train.py").write_text(WAITS_IN_A_FUNCTION)
+
+    def place_of(python, asks):
+        options = ("--nproc-per-node=1", "--hang-report=0", f"--hang-ask={asks}", "--no-python")
+        job = muster.start(*options, python, tmp_path / "train.py")
+        job.out.wait_for("ready")
+        (group,) = document_of(stacks(job, "--json"))["stacks"]
+        job.signal(signal.SIGTERM)
+        assert job.end() == 143
+        return group
+
+    for python in (tmp_path / "python3", *newer_pythons()):
+        assert place_of(python, "none")["no_stack"] == "--hang-ask has no stacks"
+    assert "stack" not in place_of(tmp_path / "python3", "stacks"), "py-spy is here"
+    assert "stack" in place_of(tmp_path / "python3", "py-spy")
+    for python in newer_pythons():
+        assert "stack" in place_of(python, "stacks")
+
+
 def test_an_older_python_without_py_spy_says_what_it_lacks(muster, stacks):
     job = muster.start("--nproc-per-node=2", "--hang-report=0", "--no-python", "/usr/bin/python3", "-c", WAITS_IN_A_FUNCTION)
     wait_until(lambda: job.out.text.count("ready") == 2, "all ranks to wait")
@@ -415,8 +467,8 @@ def test_a_recorder_that_does_not_answer_hides_nothing(muster, stacks):
 
 @pytest.mark.parametrize(
     ("options", "own"),
-    [((), {}), ((), {RECORDER_VARIABLES[0]: "/mine/pipe_"}), (("--hang-report=0",), {})],
-    ids=["given", "of the user", "off"],
+    [((), {}), ((), {RECORDER_VARIABLES[0]: "/mine/pipe_"}), (("--hang-report=0",), {}), (("--hang-ask=stacks,py-spy",), {})],
+    ids=["given", "of the user", "off", "not to be asked"],
 )
 def test_the_recorders_are_told_where_to_listen(muster, options, own):
     names = "from os import environ; print(sorted(n for n in environ if 'INFO_PIPE' in n or 'TEMP_FILE' in n))"

@@ -20,10 +20,10 @@ std::string refusal_of(std::string_view line) {
 }
 
 TEST(ControlRequests, AreReadAsTheyWereWritten) {
-  for (const Request& request :
-       std::vector<Request>{HelloRequest{}, StatusRequest{}, StopRequest{}, StopRequest{milliseconds(1'500)},
-                            SuspendRequest{milliseconds(30'000), "rack 7"}, SuspendRequest{}, WithdrawRequest{},
-                            SavedRequest{3}, SavedRequest{}}) {
+  for (const Request& request : std::vector<Request>{
+           HelloRequest{}, StatusRequest{}, StopRequest{}, StopRequest{milliseconds(1'500)},
+           SuspendRequest{milliseconds(30'000), "rack 7"}, SuspendRequest{}, WithdrawRequest{}, SavedRequest{3},
+           SavedRequest{}, StacksRequest{}, StacksRequest{AskNccl::IfSound}, StacksRequest{AskNccl::Always}}) {
     EXPECT_EQ(written_again(request), write_request(request));
   }
   EXPECT_EQ(write_request(StopRequest{milliseconds(1'500)}), "{\"control\":1,\"request\":\"stop\",\"grace\":1.5E0}\n");
@@ -42,6 +42,7 @@ TEST(ControlRequests, AreRefusedWithWhatWasExpected) {
   EXPECT_NE(refusal_of(R"({"control":1,"request":"suspend","within":1e300})").find("within"), std::string::npos);
   EXPECT_NE(refusal_of(R"({"control":1,"request":"suspend","reason":1})").find("reason"), std::string::npos);
   EXPECT_NE(refusal_of(R"({"control":1,"request":"saved","rank":-1})").find("rank"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"control":1,"request":"stacks","ask_nccl":true})").find("ask_nccl"), std::string::npos);
   const std::string deep = R"({"control":1,"request":"status","x":)" + std::string(2'000, '[');
   EXPECT_NE(refusal_of(deep).find("one object of JSON"), std::string::npos);
 }

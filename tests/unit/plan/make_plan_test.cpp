@@ -474,26 +474,6 @@ TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
                                              {"JOB", "{worker_port}"}, {"BRACES", "{run_dir} {worker_port} {4711}"}}));
 }
 
-TEST(MakePlan, AsksNcclWhereThereMayBeOne) {
-  const auto may_use = [](const char* mode, int workers, const Snapshot& snapshot) {
-    ChosenMode chosen = mode_of({role("worker", RoleCount::PerDevice)});
-    chosen.mode.name = mode;
-    return make_plan({cluster_of({workers}, 0), chosen, job_of({"x"}), snapshot}).may_use_nccl;
-  };
-  Snapshot snapshot = surroundings();
-  EXPECT_TRUE(may_use("torchrun", 2, snapshot));
-  EXPECT_FALSE(may_use("torchrun", 1, snapshot));
-  EXPECT_FALSE(may_use("msrun", 2, snapshot));
-  snapshot.devices.ascend = 2;
-  EXPECT_FALSE(may_use("torchrun", 2, snapshot));
-  snapshot.devices.nvidia = 2;
-  EXPECT_TRUE(may_use("jax", 2, snapshot));
-  snapshot.variables["NCCL_RAS_ENABLE"] = "0";
-  EXPECT_FALSE(may_use("jax", 2, snapshot));
-  snapshot.variables = {{"NCCL_RAS_ADDR", "localhost:1"}};
-  EXPECT_FALSE(may_use("jax", 2, snapshot));
-}
-
 TEST(MakePlan, GivesAnMpiJobAnUnguessableName) {
   ChosenMode chosen = mode_of({role("rank", RoleCount::PerDevice)});
   chosen.mode.services = {kPmixService};

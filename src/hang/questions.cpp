@@ -1,0 +1,40 @@
+// Reads the list of --hang-ask.
+#include "hang/questions.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace muster::hang {
+namespace {
+
+/// In the order of `Question`.
+constexpr std::array<std::string_view, 4> kNames{"stacks", "py-spy", "recorder", "nccl"};
+
+}  // namespace
+
+std::string_view name_of(Question question) {
+  return kNames.at(static_cast<std::size_t>(question));
+}
+
+std::set<Question> usual_questions() {
+  return {Question::Stacks, Question::PySpy, Question::Recorder};
+}
+
+Result<std::set<Question>> read_questions(const Sourced<std::string>& given) {
+  const std::vector<std::string> names = given.value == "none" ? std::vector<std::string>() : split(given.value, ',');
+  const bool are_known = std::ranges::all_of(names, [](const std::string& name) { return contains(kNames, name); });
+  if (given.value.empty() || !are_known) {
+    return wrong_value(given, "none, or a list of stacks, py-spy, recorder and nccl");
+  }
+  std::set<Question> questions;
+  for (const std::string& name : names) {
+    questions.insert(static_cast<Question>(std::ranges::find(kNames, name) - kNames.begin()));
+  }
+  return questions;
+}
+
+}  // namespace muster::hang
