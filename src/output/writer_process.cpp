@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,8 +21,11 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace muster {
+
+namespace fs = std::filesystem;
 
 // The ring buffer. All atomics use the default order (seq_cst): each side sets its flag and then reads the other
 // side's counter, which no weaker order makes safe.
@@ -102,37 +106,95 @@ std::string_view next_bytes(const WriterChannel& ends) {
 constexpr int kMostRotations = 100;
 constexpr int kTries = 10;
 
-/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. When very many exist none is
-/// moved: `path` gets the next free number.
-void rotate(const std::string& path) {
+/// Folders of log files. The first file's are opened before a worker runs, with links as the user has put them there,
+/// and held. Later a worker of another user, to whom one of them belongs, may have put a link in the place of a
+/// folder: root follows none in a folder that others may change.
+class LogFolders {
+ public:
+  /// Opens the folder, and makes it and those above it. Empty: errno has the reason.
+  [[nodiscard]] UniqueFd open(const fs::path& folder) {
+    std::vector<fs::path> below;  // the innermost first
+    fs::path known = folder;
+    for (; !held_.contains(known) && known != known.parent_path(); known = known.parent_path()) {
+      below.push_back(known);
+    }
+    const auto held = held_.find(known);
+    UniqueFd found(held != held_.end() ? ::fcntl(held->second.get(), F_DUPFD_CLOEXEC, 0)
+                                       : ::open(known.empty() ? "." : known.c_str(), kFolder));
+    for (; found && !below.empty(); below.pop_back()) {
+      found = open_in(found.get(), below.back().filename());
+      hold(below.back(), found);
+    }
+    return found;
+  }
+
+  /// The folders of the first file are open.
+  void hold_no_more() { is_first_ = false; }
+
+ private:
+  static constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+  [[nodiscard]] UniqueFd open_in(int parent, const fs::path& name) const {
+    const int how = kFolder | (is_first_ || ::geteuid() != 0 || is_roots_alone(parent) ? 0 : O_NOFOLLOW);
+    const char* const shown = name.empty() ? "." : name.c_str();  // of a path that ends with a slash
+    UniqueFd found(::openat(parent, shown, how));
+    if (!found && errno == ENOENT && (::mkdirat(parent, shown, 0777) == 0 || errno == EEXIST)) {
+      found = UniqueFd(::openat(parent, shown, how));
+    }
+    return found;
+  }
+
+  static bool is_roots_alone(int folder) {
+    struct stat status {};
+    return ::fstat(folder, &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  }
+
+  void hold(const fs::path& folder, const UniqueFd& found) {
+    if (is_first_ && found) {
+      held_[folder] = UniqueFd(::fcntl(found.get(), F_DUPFD_CLOEXEC, 0));
+    }
+  }
+
+  std::map<fs::path, UniqueFd> held_;
+  bool is_first_ = true;
+};
+
+/// Makes room for the file `name` in a folder: renames it to ".1" after moving ".1" to ".2", and so on. When very many
+/// exist none is moved: `name` gets the next free number.
+void rotate(int folder, const std::string& name) {
+  const auto numbered = [&](int number) { return name + "." + std::to_string(number); };
+  const auto move = [&](const std::string& from, int number) {
+    (void)::renameat(folder, from.c_str(), folder, numbered(number).c_str());
+  };
+  struct stat unused {};
   int last = 0;
-  while (::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
+  while (::fstatat(folder, numbered(last + 1).c_str(), &unused, AT_SYMLINK_NOFOLLOW) == 0) {
     ++last;
   }
   if (last >= kMostRotations) {
-    (void)::rename(path.c_str(), (path + "." + std::to_string(last + 1)).c_str());
+    move(name, last + 1);
     return;
   }
   for (int i = last; i > 0; --i) {
-    (void)::rename((path + "." + std::to_string(i)).c_str(), (path + "." + std::to_string(i + 1)).c_str());
+    move(numbered(i), i + 1);
   }
-  (void)::rename(path.c_str(), (path + ".1").c_str());
+  move(name, 1);
 }
 
 /// Creates the file and its parent directories. An existing file is kept as "<path>.1", an older ".1" as ".2", and
 /// so on. Returns 0 or an errno.
-int create_log_file(const std::string& path, UniqueFd& file) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  if (error) {
-    return error.value();
+int create_log_file(LogFolders& folders, const fs::path& path, UniqueFd& file) {
+  const UniqueFd folder = folders.open(path.parent_path());
+  if (!folder) {
+    return errno;
   }
+  const std::string name = path.filename().string();
   for (int i = 0; i < kTries; ++i) {  // another job may create the same file at the same time
-    file = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+    file = UniqueFd(::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
     if (file || errno != EEXIST) {
       return file ? 0 : errno;
     }
-    rotate(path);
+    rotate(folder.get(), name);
   }
   return EEXIST;
 }
@@ -201,7 +263,8 @@ class LogCommands {
 
   void open() {
     UniqueFd file;
-    const int error_number = create_log_file(path_, file);
+    const int error_number = create_log_file(folders_, path_, file);
+    folders_.hold_no_more();
     path_.clear();
     if (error_number == 0) {
       const int fd = file.get();
@@ -223,6 +286,7 @@ class LogCommands {
   std::size_t has_ = 0;     ///< bytes of the command itself
   std::uint64_t left_ = 0;  ///< bytes that follow the command
   std::string path_;
+  LogFolders folders_;
   std::map<std::uint32_t, OpenFile> files_;  ///< a full disk closes none
 };
 

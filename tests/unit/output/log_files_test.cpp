@@ -85,6 +85,31 @@ TEST_F(LogFilesTest, AreNotWaitedForWhenAnAttemptHasBegunBefore) {
   EXPECT_TRUE(logs_.are_open([] {}));
 }
 
+TEST_F(LogFilesTest, AreMadeBehindNoLinkThatAnotherUserHasPutThereSince) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "another user's folder needs root";
+  }
+  const fs::path elsewhere = folder_ / "elsewhere";
+  fs::create_directories(elsewhere);
+  fs::create_directories(folder_ / "real");
+  ASSERT_EQ(::chown((folder_ / "real").c_str(), 65'534, 65'534), 0);
+  fs::create_directory_symlink("real", folder_ / "given");
+  const auto first = logs_.open(path("given/0/log"));
+  ASSERT_TRUE(run_until([&] { return first->opened.has_value(); }));
+  EXPECT_TRUE(*first->opened) << "the user may name a link";
+
+  fs::create_directory_symlink(elsewhere, folder_ / "real/1");
+  fs::remove(folder_ / "given");
+  fs::create_directory_symlink(elsewhere, folder_ / "given");
+  const auto behind = logs_.open(path("given/1/log"));
+  const auto beside = logs_.open(path("given/2/log"));
+  ASSERT_TRUE(run_until([&] { return beside->opened.has_value(); }));
+  EXPECT_FALSE(*behind->opened);
+  EXPECT_TRUE(*beside->opened);
+  EXPECT_TRUE(fs::exists(folder_ / "real/2/log")) << "in the folder that was there at the start";
+  EXPECT_TRUE(fs::is_empty(elsewhere));
+}
+
 TEST_F(LogFilesTest, ThatCannotBeMadeAreAnErrorInTheFirstAttemptAlone) {
   std::ofstream(path("file")).close();
   const auto first = logs_.open(path("file/first"));
