@@ -140,7 +140,8 @@ WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds 
 
 Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode) {
   const std::string made = path + ".new";
-  const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+  (void)::unlink(made.c_str());  // of a run that was killed, or a stranger's pipe, at which we would wait
+  const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!file || (mode != kPrivateFileMode && ::fchmod(file.get(), mode) != 0)) {  // whatever the umask is
     return system_error("cannot write '" + path + "'", errno);
   }

@@ -106,8 +106,8 @@ struct WriteResult {
 
 inline constexpr mode_t kPrivateFileMode = 0600;
 
-/// Writes a small file atomically: writes a new file with these permissions, and renames it over the old one.
-/// Follows no link. Blocks as long as the file system hangs. Fails with `System`.
+/// Writes a small file atomically: writes a new file "PATH.new" with these permissions, and renames it over the old
+/// one. Follows no link, and opens nothing that is there: "PATH.new" is removed first. Blocks as long as the file system hangs. Fails with `System`.
 [[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode = kPrivateFileMode);
 
 /// Returns the text of the file at a path, or empty when it cannot be read. Passed to code that decides by the

@@ -456,6 +456,13 @@ def test_an_invalid_state_file_is_ignored(muster, tmp_path):
         assert past_of(muster, f"--state-dir={tmp_path}").startswith("0 None")
 
 
+def test_a_pipe_in_the_place_of_the_new_state_file_is_not_waited_for(muster, tmp_path):
+    (tmp_path / "llama").mkdir()
+    os.mkfifo(tmp_path / "llama" / "muster.json.new")
+    assert past_of(muster, f"--state-dir={tmp_path}").startswith("0 None")
+    assert past_of(muster, f"--state-dir={tmp_path}").startswith("1 succeeded")
+
+
 # --- What bad input gets -------------------------------------------------------------------------
 
 
