@@ -9,6 +9,7 @@
 #include "environment/cgroups.hpp"
 #include "environment/local_host.hpp"
 #include "environment/snapshot.hpp"
+#include "plan/host_tasks.hpp"
 #include "remote/control_lines.hpp"
 #include "services/torch_store/torch_store_service.hpp"
 
@@ -22,6 +23,11 @@
 namespace muster {
 namespace {
 
+/// True where the ranks of each node follow from its place alone.
+bool are_ranks_by_place(const JobPlan& job) {
+  return job.input && !job.input->ranked && !job.input->generated && !job.plan.awaits_table && job.others.empty();
+}
+
 /// The gang's setup with one key for each exchanged value.
 gang::GangSetup setup_with_keys(const JobPlan& job) {
   gang::GangSetup setup = job.gang;
@@ -29,6 +35,11 @@ gang::GangSetup setup_with_keys(const JobPlan& job) {
   setup.config.most_links = room.nodes;
   setup.most_strangers = room.strangers;
   setup.config.keys = exchange_keys();
+  if (are_ranks_by_place(job)) {
+    setup.config.ranks_at = [&input = *job.input](const Placement& placement) {
+      return ranks_at(input.mode.mode, input.cluster, placement);
+    };
+  }
   return setup;
 }
 

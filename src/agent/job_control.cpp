@@ -240,6 +240,7 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
   }
   question.number = ++questions_asked_;
   question.lines.clear();
+  question.ranks.clear();
   question.missing = job_.nodes;
   question.timer.start(kStatusTimeout, [this, &question] {
     answer(question, question.lines.empty()
@@ -267,6 +268,7 @@ void JobControl::take_status(const gang::StatusReport& status) {
     return;  // too late
   }
   question.lines.push_back(status.text);
+  question.ranks.push_back(status.ranks);
   question.missing = status.missing;
   if (question.missing == 0) {
     answer(question);
@@ -288,7 +290,7 @@ json::object JobControl::status_answer() const {
 
 /// Joins what the nodes have answered about their ranks.
 hang::Evidence JobControl::evidence(const Question& question) {
-  hang::Evidence evidence = hang::join_lines(question.lines);
+  hang::Evidence evidence = hang::join_lines(question.lines, question.ranks);
   evidence.missing += question.missing;
   return evidence;
 }

@@ -112,6 +112,7 @@ class JobControl : private HangWatchOwner {
     /// Called with the answer, or at the end of the job with a reason for which there is none.
     std::vector<std::function<void(const std::string& why_not)>> waiting = {};
     std::vector<std::string> lines = {};  ///< of the nodes that have answered
+    std::vector<std::string> ranks = {};  ///< of the same nodes, see gang::StatusReport
     int missing = 0;                      ///< nodes that have not
   };
 

@@ -4,11 +4,13 @@
 
 #include "gang/exchange_values.hpp"
 #include "gang/net/token.hpp"
+#include "plan/placement.hpp"
 #include "platforms/facts.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -82,7 +84,9 @@ struct GangConfig {
   std::size_t most_links = std::numeric_limits<std::size_t>::max();
   int earlier_runs = 0;      ///< runs of the job that this node knows of; the leader's count is used
   std::string last_verdict;  ///< verdict of the last earlier run; empty: unknown
-  std::uint64_t seed = 0;    ///< differs between agents, to spread the dials of thousands of them
+  /// Sorted ranks of the node in a place, for the leader; empty: only that node knows them.
+  std::function<std::vector<int>(const Placement&)> ranks_at{};
+  std::uint64_t seed = 0;  ///< differs between agents, to spread the dials of thousands of them
 };
 
 /// Role and key of an agent in its job.

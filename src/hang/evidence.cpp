@@ -19,6 +19,12 @@ namespace {
 
 /// Of all ranks of a node: several hundred that are deep in calls have less.
 constexpr std::size_t kMostStackBytes = std::size_t{16} << 20U;
+constexpr double kNeverQuiet = std::numeric_limits<double>::infinity();
+
+/// True for what NCCL tells, which counts.
+bool is_counted(const GroupProgress& group) {
+  return group.completed < 0;
+}
 
 json::array document_of(const Stack& stack, std::size_t most_frames) {
   json::array frames;
@@ -144,30 +150,51 @@ void read_group(const json::value& value, const std::string& host, std::size_t& 
 
 /// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "fabric_bytes": N, "has_idle_recorders": true,
 /// "progress": [...]}`.
-/// False: it is none.
-bool read_line(const std::string& line, Evidence& evidence) {
+/// Empty: it is none.
+std::optional<Evidence> read_line(const std::string& line) {
   const auto node = parse_object(line);
   const json::array* const groups = node ? array_of(*node, "groups") : nullptr;
   if (groups == nullptr) {
-    return false;
+    return {};
   }
-  evidence.quiet = std::min(evidence.quiet, number_of(node->if_contains("quiet"), evidence.quiet));
-  if (std::string store = line_of(*node, "store"); !store.empty()) {
-    evidence.store = std::move(store);
-  }
+  Evidence evidence{.ranks = {}, .quiet = number_of(node->if_contains("quiet"), kNeverQuiet)};
+  evidence.store = line_of(*node, "store");
   if (const json::value* const fabric = node->if_contains("fabric_bytes")) {
-    evidence.fabric_bytes = evidence.fabric_bytes.value_or(0) + number_of<std::uint64_t>(fabric, 0);
+    evidence.fabric_bytes = number_of<std::uint64_t>(fabric, 0);
   }
-  evidence.nccl += line_of(*node, "nccl");
-  evidence.has_idle_recorders = evidence.has_idle_recorders || node->contains("has_idle_recorders");
+  evidence.nccl = line_of(*node, "nccl");
+  evidence.has_idle_recorders = node->contains("has_idle_recorders");
   std::size_t stack_bytes_left = kMostStackBytes;
   for (const json::value& group : *groups) {
     read_group(group, line_of(*node, "host"), stack_bytes_left, evidence.ranks);
   }
   if (const json::array* const progress = array_of(*node, "progress")) {
-    std::ranges::move(read_progress(*progress), std::back_inserter(evidence.progress));
+    evidence.progress = read_progress(*progress);
   }
-  return true;
+  return evidence;
+}
+
+/// `ranks`: of the node, see `join_lines`. NCCL tells the node with rank 0 the counts of all ranks.
+bool speaks_of_its_own(const Evidence& node, const std::string& ranks) {
+  const auto own = ranks == "none" ? std::optional(std::vector<int>()) : parse_ranges(ranks);
+  const auto is_own = [&](int rank) { return std::ranges::binary_search(*own, rank); };
+  const auto may_tell = [&](const RankProgress& one) {
+    return is_own(one.rank) || (is_own(0) && std::ranges::all_of(one.groups, is_counted));
+  };
+  return !own ||
+         (std::ranges::all_of(node.ranks, is_own, &RankEvidence::rank) && std::ranges::all_of(node.progress, may_tell));
+}
+
+void add_node(Evidence& evidence, Evidence node) {
+  std::ranges::move(node.ranks, std::back_inserter(evidence.ranks));
+  std::ranges::move(node.progress, std::back_inserter(evidence.progress));
+  evidence.quiet = std::min(evidence.quiet, node.quiet);
+  evidence.store = node.store.empty() ? std::move(evidence.store) : std::move(node.store);
+  evidence.nccl += node.nccl;
+  if (node.fabric_bytes) {
+    evidence.fabric_bytes = evidence.fabric_bytes.value_or(0) + *node.fabric_bytes;
+  }
+  evidence.has_idle_recorders = evidence.has_idle_recorders || node.has_idle_recorders;
 }
 
 /// The path as a reader knows it: below site-packages, below Python's own library, else its last part.
@@ -216,7 +243,6 @@ std::string write_groups(const Evidence& evidence, const json::array& progress, 
 
 /// Gives each rank its progress. The counts that NCCL tells are left out where a flight recorder knows more.
 void give_progress(Evidence& evidence) {
-  const auto is_counted = [](const GroupProgress& group) { return group.completed < 0; };
   const bool has_recorder = std::ranges::any_of(evidence.progress, [&](const RankProgress& one) {
     return std::ranges::any_of(one.groups, std::not_fn(is_counted));
   });
@@ -256,10 +282,15 @@ std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
   return line.size() > most_bytes ? write_groups(evidence, {}, 0) : line;
 }
 
-Evidence join_lines(const std::vector<std::string>& lines) {
-  Evidence evidence{.ranks = {}, .quiet = std::numeric_limits<double>::infinity()};
-  for (const std::string& line : lines) {
-    evidence.missing += read_line(line, evidence) ? 0 : 1;
+Evidence join_lines(const std::vector<std::string>& lines, const std::vector<std::string>& ranks) {
+  Evidence evidence{.ranks = {}, .quiet = kNeverQuiet};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    auto node = read_line(lines[i]);
+    if (node && speaks_of_its_own(*node, i < ranks.size() ? ranks[i] : "")) {
+      add_node(evidence, std::move(*node));
+    } else {
+      ++evidence.missing;
+    }
   }
   std::stable_sort(evidence.ranks.begin(), evidence.ranks.end(),
                    [](const RankEvidence& one, const RankEvidence& other) { return one.rank < other.rank; });

@@ -79,8 +79,10 @@ struct Evidence {
 [[nodiscard]] std::string to_line(const Evidence& evidence, std::size_t most_bytes);
 
 /// Joins the nodes' lines. What is no such line is left out and counted as missing: its node had no time or no room, or
-/// another version of muster has written it. A rank that several nodes name is kept once.
-[[nodiscard]] Evidence join_lines(const std::vector<std::string>& lines);
+/// another version of muster has written it. So is a line that speaks of other ranks than those of its node: `ranks` has
+/// them for each line, such as "0-7" or "none"; an empty text, or no text: not known. A rank that several nodes name is
+/// kept once.
+[[nodiscard]] Evidence join_lines(const std::vector<std::string>& lines, const std::vector<std::string>& ranks = {});
 
 /// Ranks at the same place.
 struct Group {

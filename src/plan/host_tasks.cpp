@@ -89,6 +89,16 @@ std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& clus
   return places;
 }
 
+std::vector<int> ranks_at(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement) {
+  std::vector<int> ranks;
+  int first = 0;  // of the role
+  for (const RolePlace& place : place_roles(mode, cluster, placement)) {
+    std::ranges::transform(place.here, std::back_inserter(ranks), [&](int position) { return first + position; });
+    first += place.total;
+  }
+  return ranks;
+}
+
 std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster,
                                           const Placement& placement) {
   if (!cluster.job.endpoints.empty()) {

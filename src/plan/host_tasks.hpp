@@ -26,6 +26,9 @@ struct RolePlace {
 [[nodiscard]] std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster,
                                                  const Placement& placement);
 
+/// Sorted global ranks of the node's processes, where no rank table gives them.
+[[nodiscard]] std::vector<int> ranks_at(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement);
+
 /// The endpoint "host:port" of each listening process, by role and by position within the role: the platform's, else
 /// the ports that the nodes have reserved. Empty while they are unknown.
 [[nodiscard]] std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster,

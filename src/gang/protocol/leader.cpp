@@ -175,21 +175,75 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
   }
 }
 
-void Leader::take(LinkId link, const Failed& failed, Instant now) {
-  const Member& member = *roster_.find(link);
-  const bool is_of_this = failed.attempt == attempt_.number() && member.node_rank;
-  if (is_of_this && (state_ == State::Running || state_ == State::Stopping)) {
-    attempt_.note_failure(failed.failure);
+/// A node speaks of its own processes alone: the others' are healthy for all that it knows.
+bool Leader::is_of(LinkId link, GlobalRank rank) {
+  const auto& ranks = roster_.find(link)->ranks;
+  const bool is_own = link == kOwnLink || !ranks || std::ranges::binary_search(*ranks, rank.value);
+  if (!is_own) {
+    reject_naming_others(link, "rank " + to_string(rank));
   }
-  if (is_of_this && state_ == State::Running && !notice_) {
-    attempt_.note_first_failure(failed.failure);
-    end_attempt(end_of(failed.failure), SIGTERM, now, describe_failure(failed.failure));
+  return is_own;
+}
+
+/// Node 0 watches the attempt for hangs.
+bool Leader::is_watcher(LinkId link) {
+  const bool is_first = roster_.find(link)->node_rank == NodeRank{0};
+  if (!is_first) {
+    reject_naming_others(link, "a hang");
+  }
+  return is_first;
+}
+
+void Leader::reject_naming_others(LinkId link, const std::string& whom) {
+  Member& member = *roster_.find(link);
+  if (!std::exchange(member.names_others, true)) {
+    say(Level::Warning, describe(member) + " speaks of " + whom + ", which is not its own; leaving that out");
+  }
+}
+
+std::optional<Failure> Leader::own_failure(LinkId link, Failure failure) {
+  const Member& member = *roster_.find(link);
+  if (failure.service.empty() && !is_of(link, failure.global_rank)) {
+    return std::nullopt;
+  }
+  if (link != kOwnLink) {
+    failure.node = *member.node_rank;
+    failure.host = member.join.node.host;
+  }
+  return failure;
+}
+
+OtherFailures Leader::own_failures(LinkId link, const OtherFailures& failures) {
+  OtherFailures own{{}, failures.count - static_cast<int>(failures.listed.size())};
+  for (const Failure& failure : failures.listed) {
+    if (auto taken = own_failure(link, failure)) {
+      own.listed.push_back(std::move(*taken));
+      ++own.count;
+    }
+  }
+  return own;
+}
+
+void Leader::take(LinkId link, const Failed& failed, Instant now) {
+  const bool is_of_this = failed.attempt == attempt_.number() && roster_.find(link)->node_rank;
+  if (!is_of_this || (state_ != State::Running && state_ != State::Stopping)) {
+    return;
+  }
+  const auto failure = own_failure(link, failed.failure);
+  if (!failure) {
+    return;
+  }
+  attempt_.note_failure(*failure);
+  if (state_ == State::Running && !notice_) {
+    attempt_.note_first_failure(*failure);
+    end_attempt(end_of(*failure), SIGTERM, now, describe_failure(*failure));
   }
 }
 
 void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
   const Member& member = *roster_.find(link);
-  if (succeeded.attempt != attempt_.number() || !member.node_rank) {
+  if (succeeded.attempt != attempt_.number() || !member.node_rank ||
+      (succeeded.pid > 0 && !is_of(link, succeeded.global_rank))) {
     return;
   }
   if (state_ == State::Running || state_ == State::Stopping) {
@@ -207,10 +261,10 @@ void Leader::take(LinkId link, const AttemptOver& ended, Instant now) {
   }
   member.has_ended = true;
   attempt_.note_node_ended();
-  if (ended.failure) {
-    attempt_.note_failure(*ended.failure);
+  if (auto failure = ended.failure ? own_failure(link, *ended.failure) : std::nullopt) {
+    attempt_.note_failure(std::move(*failure));
   }
-  attempt_.note_other_failures(ended.also_failed);
+  attempt_.note_other_failures(own_failures(link, ended.also_failed));
   attempt_.note_progress(ended.made_progress);
   if (ended.gave_up && !restart_decider_.is_forbidden()) {
     restart_decider_.forbid_restarts();
@@ -505,6 +559,9 @@ void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
 void Leader::take(LinkId link, const Announce& announce, Instant now) {
   constexpr int kMostAnnounced = 100;
   constexpr seconds kPeriod{60};
+  if (announce.begins_stall && !is_watcher(link)) {
+    return;
+  }
   Member& member = *roster_.find(link);
   if (now - member.announced_since >= kPeriod) {
     member.announced = 0;
@@ -519,8 +576,8 @@ void Leader::take(LinkId link, const Announce& announce, Instant now) {
 }
 
 /// Not after a notice: ranks that are saving may wait for each other.
-void Leader::take(LinkId /*link*/, const Hung& hung, Instant now) {
-  if (hung.attempt != attempt_.number() || state_ != State::Running || notice_) {
+void Leader::take(LinkId link, const Hung& hung, Instant now) {
+  if (hung.attempt != attempt_.number() || state_ != State::Running || notice_ || !is_watcher(link)) {
     return;
   }
   if (hung.ranks.empty()) {
@@ -529,6 +586,17 @@ void Leader::take(LinkId /*link*/, const Hung& hung, Instant now) {
     send(roster_.links(), hung);
   }
 }
+
+namespace {
+
+/// See `StatusReport`.
+std::string own_ranks(const Member& member) {
+  const bool is_unknown = member.node_rank && !member.ranks;
+  const std::string ranks = member.node_rank && member.ranks ? describe_ranges(*member.ranks) : "";
+  return is_unknown ? "" : ranks.empty() ? "none" : ranks;
+}
+
+}  // namespace
 
 void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
   const auto found = questions_.find(report.number);
@@ -541,7 +609,7 @@ void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
   const bool is_here = roster_.find(question.asker) != nullptr;
   if (is_here) {
     send(question.asker, StatusReport{question.number, is_too_much ? std::string() : report.text,
-                                      static_cast<int>(question.awaited.size())});
+                                      static_cast<int>(question.awaited.size()), own_ranks(*roster_.find(link))});
   }
   if (question.awaited.empty() || !is_here) {
     questions_.erase(found);

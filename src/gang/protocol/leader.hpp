@@ -146,6 +146,12 @@ class Leader {
   template <typename Other>
   void take(LinkId link, const Other& unexpected, Instant now);
 
+  // What a node may speak of.
+  [[nodiscard]] bool is_of(LinkId link, GlobalRank rank);
+  [[nodiscard]] bool is_watcher(LinkId link);
+  [[nodiscard]] std::optional<Failure> own_failure(LinkId link, Failure failure);
+  [[nodiscard]] OtherFailures own_failures(LinkId link, const OtherFailures& failures);
+  void reject_naming_others(LinkId link, const std::string& whom);
   void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
 
   // Joining and seats.

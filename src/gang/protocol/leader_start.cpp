@@ -127,6 +127,7 @@ void Leader::send_starts(Start start) {
     placement.slots_here = member.join.node.slots;
     placement.host = hosts.empty() ? HostPlace() : hosts[i];
     placement.role = roles.empty() ? RoleSlots() : roles[i];
+    member.ranks = config_.ranks_at ? std::optional(config_.ranks_at(placement)) : std::nullopt;
     send(attempt_.nodes()[i], start);
     placement.slots_before += placement.slots_here;
   }

@@ -300,6 +300,7 @@ void describe(Io& io, StatusReport& report) {
   io("number", report.number, kNumber);
   io("text", report.text, kStatusText);
   io("missing", report.missing, kNumber);
+  io("ranks", report.ranks, Optional<Text>{kStatusText});
 }
 
 template <typename Io>

@@ -492,6 +492,12 @@ void Participant::take(const Start& start, Instant now) {
     log_line(Level::Debug, "ignoring a start of attempt " + std::to_string(start.placement.attempt));
     return;
   }
+  if (start.placement.slots_here > config_.node.slots) {
+    cut_off("sent a start of " + std::to_string(start.placement.slots_here) + " slots, but this node has offered " +
+                std::to_string(config_.node.slots),
+            now);
+    return;
+  }
   attempt_ = start.placement.attempt;
   Exchanged merged = contributions_.start(attempt_);
   has_run_ = true;

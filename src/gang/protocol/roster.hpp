@@ -32,11 +32,14 @@ struct Member {
   std::optional<int> seat;            ///< empty: a spare, or it claims a seat
   std::optional<int> claimed_seat;    ///< a seat whose holder must show that it is alive
   std::optional<NodeRank> node_rank;  ///< in the attempt; empty: takes no part
-  bool has_succeeded = false;         ///< all its deciding workers have exited with 0
-  bool serves_others = false;         ///< none of its workers decides: it is needed until the end
-  bool has_ended = true;              ///< no process of the attempt is alive there
-  std::optional<int> leaving_after;   ///< the signal after which it leaves
-  int announced = 0;                  ///< lines for all consoles since `announced_since`
+  /// Of its processes in the attempt, sorted; empty: not known, or it takes no part.
+  std::optional<std::vector<int>> ranks{};
+  bool names_others = false;         ///< it has spoken of processes that are not its own
+  bool has_succeeded = false;        ///< all its deciding workers have exited with 0
+  bool serves_others = false;        ///< none of its workers decides: it is needed until the end
+  bool has_ended = true;             ///< no process of the attempt is alive there
+  std::optional<int> leaving_after;  ///< the signal after which it leaves
+  int announced = 0;                 ///< lines for all consoles since `announced_since`
   Instant announced_since;
   std::string waits_for;               ///< see `InputStatus`; changed by Roster::note_inputs
   std::optional<JobEnd> cannot_go_on;  ///< why it lacks what another attempt needs

@@ -361,6 +361,24 @@ TEST(Evidence, CountsTheNodesThatHaveAnsweredNothing) {
   EXPECT_EQ(twice.missing, 0);
 }
 
+TEST(Evidence, LeavesOutANodeThatSpeaksOfOtherRanks) {
+  const std::string line = to_line({job_of(2, loading()), 1}, 10'000);
+  EXPECT_EQ(join_lines({line}, {"0-1"}).missing, 0);
+  for (const char* const own : {"0", "2-3", "none"}) {
+    const Evidence others = join_lines({line, line}, {own, "0-7"});
+    EXPECT_EQ(others.missing, 1) << own;
+    EXPECT_EQ(others.ranks.size(), 2U);
+  }
+  EXPECT_EQ(join_lines({line}, {""}).missing, 0) << "nobody knows its ranks";
+
+  Evidence counts;
+  counts.progress = {{0, {{"default", "", {0, 1}, 7, -1, ""}}}, {1, {{"default", "", {0, 1}, 6, -1, ""}}}};
+  EXPECT_EQ(join_lines({to_line(counts, 10'000)}, {"0"}).missing, 0) << "NCCL tells rank 0 of all";
+  EXPECT_EQ(join_lines({to_line(counts, 10'000)}, {"1"}).missing, 1);
+  counts.progress[1].groups[0].completed = 5;
+  EXPECT_EQ(join_lines({to_line(counts, 10'000)}, {"0"}).missing, 1) << "a flight recorder does not";
+}
+
 TEST(Evidence, KeepsTheRanksWhereTheStacksDoNotFit) {
   Place deep = loading();
   deep.stack.insert(deep.stack.end(), 190, kTrain);

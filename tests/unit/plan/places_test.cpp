@@ -79,6 +79,13 @@ TEST(PlaceRoles, CountsEachProcessOnceWhateverTheNumbers) {
   }
 }
 
+TEST(RanksAt, AreThoseOfTheNodesOwnPlan) {
+  const Cluster cluster = nodes_of(2, 1, {{"worker", 3}, {"ps", 2}});
+  EXPECT_EQ(ranks_at(parameter_servers(), cluster, assume_placement(cluster)), (std::vector<int>{1, 3}));
+  const Cluster first = nodes_of(2, 0, {{"worker", 3}, {"ps", 2}});
+  EXPECT_EQ(ranks_at(parameter_servers(), first, assume_placement(first)), (std::vector<int>{0, 2, 4}));
+}
+
 /// Endpoints of a role by name.
 std::string endpoints_of(const std::vector<RoleEndpoints>& lists, const std::string& name) {
   for (const RoleEndpoints& list : lists) {

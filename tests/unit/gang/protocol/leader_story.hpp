@@ -30,6 +30,11 @@ using std::chrono::seconds;
 [[nodiscard]] inline GangConfig job_of(int nodes) {
   return job_of(nodes, nodes);
 }
+/// Each node knows that the others have two ranks, too.
+[[nodiscard]] inline GangConfig with_known_ranks(GangConfig config) {
+  config.ranks_at = [](const Placement& place) { return std::vector<int>{place.slots_before, place.slots_before + 1}; };
+  return config;
+}
 [[nodiscard]] inline GangConfig restarting(GangConfig config, int most = 3) {
   config.options.restarts.max_restarts = most;
   return config;
@@ -156,7 +161,8 @@ class LeaderStory {
   int warnings = 0;
   std::optional<JobEnd> end;        ///< the last one that was told
   std::optional<Start> last_start;  ///< of the node with the highest rank
-  std::uint16_t port = 4'000;       ///< the last one that was reserved
+  StatusReport last_report;
+  std::uint16_t port = 4'000;  ///< the last one that was reserved
   bool answers_port = true;
   int wakes = 0;
 
@@ -175,6 +181,8 @@ class LeaderStory {
       end = stop->end;
     } else if (const auto* const start = std::get_if<Start>(&sent.message)) {
       last_start = *start;
+    } else if (const auto* const report = std::get_if<StatusReport>(&sent.message)) {
+      last_report = *report;
     }
   }
 

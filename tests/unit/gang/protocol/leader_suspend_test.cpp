@@ -180,7 +180,7 @@ TEST(Status, RequestsAllNodesAndForwardsTheAnswers) {
   EXPECT_EQ(story.read_signal(1, StatusReport{1, "b", 0}), "1: status 42, 0 missing: b");
   EXPECT_EQ(story.read_signal(1, StatusReport{1, "late", 0}), "");
   EXPECT_EQ(story.read_signal(1, Announce{"it hangs"}), "0,1: announce: it hangs");
-  EXPECT_EQ(story.read_signal(1, Announce{"it hangs", true, {3}}), "0,1: announce: it hangs, for rank 3");
+  EXPECT_EQ(story.read_signal(0, Announce{"it hangs", true, {3}}), "0,1: announce: it hangs, for rank 3");
 }
 
 TEST(Announcement, IsPassedOnToAllNodesAHundredTimesAMinute) {
@@ -205,6 +205,28 @@ TEST(Hung, IsPassedOnWhereRanksAreNamedAndElseEndsTheAttempt) {
   EXPECT_EQ(story.read_signal(1, Hung{1, "of another attempt", {3}}), "");
   EXPECT_EQ(story.read_signal(0, Hung{0, "rank 3 is asleep", {3}}), "0,1: hung: rank 3 is asleep");
   EXPECT_EQ(story.read_signal(0, Hung{0, "all are asleep", {}}), "0,1: stop 0 by SIGABRT, the end is hung 86");
+}
+
+TEST(Hung, IsTakenFromTheNodeThatWatches) {
+  LeaderStory story = running(2);
+
+  EXPECT_EQ(story.read_signal(1, Hung{0, "all are asleep", {}}), "");
+  EXPECT_EQ(story.read_signal(1, Announce{"rank 0 is asleep", true, {0}}), "");
+  EXPECT_EQ(story.warnings, 1);
+  EXPECT_TRUE(story.has_said("host-b (10.0.0.2) speaks of a hang, which is not its own; leaving that out"));
+}
+
+TEST(Status, TellsWhichRanksTheNodeHas) {
+  LeaderStory story(restarting(with_known_ranks(job_of(2))));
+  (void)story.arrive_all(2);
+  (void)story.arrive(5);
+  (void)story.read_signal(1, StatusQuery{42});
+  (void)story.read_signal(0, StatusReport{1, "a", 0, "0-9"});
+  EXPECT_EQ(story.last_report.ranks, "0-1");
+  (void)story.read_signal(1, StatusReport{1, "b", 0, "0-9"});
+  EXPECT_EQ(story.last_report.ranks, "2-3");
+  (void)story.read_signal(5, StatusReport{1, "c", 0, "0-9"});
+  EXPECT_EQ(story.last_report.ranks, "none") << "a spare";
 }
 
 TEST(Status, ForgetsAQuestionWhoseAskerIsGone) {

@@ -312,6 +312,31 @@ TEST(Leader, StopsEveryNodeAtTheFirstFailure) {
   EXPECT_EQ(story.end->reason, "worker failed");
 }
 
+TEST(Leader, TakesFromANodeOnlyWhatConcernsItsOwnRanks) {
+  LeaderStory story(with_known_ranks(job_of(2)));
+  (void)story.arrive_all(2);
+
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(0)}), "");
+  EXPECT_EQ(story.read_signal(1, last_success_of(0)), "");
+  EXPECT_EQ(story.state(), State::Running);
+  EXPECT_EQ(story.warnings, 1) << "it is said once";
+  EXPECT_TRUE(story.has_said("host-b (10.0.0.2) speaks of rank 0, which is not its own; leaving that out"));
+
+  Failure own = failure_of(3);
+  own.node = NodeRank{0};
+  own.host = "host-a";
+  EXPECT_EQ(story.read_signal(1, Failed{0, own}), "0,1: stop 0 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.end->first_failure, failure_of(3)) << "of the node that the leader knows";
+
+  OtherFailures others;
+  others.add(failure_of(1));
+  others.add(failure_of(2));
+  (void)story.read_signal(1, AttemptOver{0, own, std::nullopt, false, others});
+  (void)story.read_signal(0, AttemptOver{});
+  EXPECT_EQ(story.end->also_failed.listed, std::vector{failure_of(2)});
+  EXPECT_EQ(story.end->also_failed.count, 1);
+}
+
 TEST(Leader, KeepsTheFailureThatCameFirst) {
   LeaderStory story = running(3);
   (void)story.read_signal(2, Failed{0, failure_of(5, ExitStatus::signalled(SIGSEGV))});

@@ -608,6 +608,15 @@ TEST(Participant, JoinsAnewAsReadyAsItIs) {
   EXPECT_EQ(story.join->waits_for, "");
 }
 
+TEST(Participant, StartsNoMoreWorkersThanItHasOffered) {
+  ParticipantStory story = joined();
+  Start start = start_of(0);
+  start.placement.slots_here = 1'000'000;
+  EXPECT_EQ(story.read_signal(start).find("start workers"), std::string::npos);
+  EXPECT_NE(story.state(), Participant::State::Running);
+  EXPECT_TRUE(story.has_said("sent a start of 1000000 slots, but this node has offered"));
+}
+
 // --- What the nodes bring together --------------------------------------------------------------
 
 Start start_of(int attempt) {
