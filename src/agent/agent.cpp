@@ -3,6 +3,7 @@
 #include "agent/agent.hpp"
 
 #include "agent/hang_variables.hpp"
+#include "agent/rank_folders.hpp"
 #include "agent/worker_starter.hpp"
 #include "base/log.hpp"
 #include "base/ranks.hpp"
@@ -220,6 +221,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
                        {"log_token", run_.log_token},
                        {"own_address", own.address},
                        {"own_interface", own.interface}});
+  give_rank_folders(plan, run_.run_folder, run_.rank_place);
   if (placement.attempt > 0) {
     control_.forget_heartbeats(plan.workers.size());
   }
@@ -324,19 +326,18 @@ void Agent::on_over() {
   if (!shutdown_.has_begun()) {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }
-  keep_evidence(
-      [this] { progress_.check([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); }); });
+  keep_evidence();
+  progress_.check([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
 }
 
-/// Sets aside what the workers wrote about their end, before those of another attempt do. `then` may be called at once.
-void Agent::keep_evidence(EvidenceKeeper::Then then) {
+/// Notes what the workers may have written about their end. Files of another launcher's `--log-dir` are there alone.
+void Agent::keep_evidence() {
   if (!attempt_ || attempt_->has_succeeded() || attempt_->plan().is_transparent) {
-    then();
     return;
   }
-  const std::string stacks = log_file(attempt_->plan().stacks_file);
-  evidence_.end_attempt(attempt_->plan(), attempt_->results(), std::filesystem::path(stacks).parent_path().string(),
-                        std::move(then));
+  const bool has_folder = run_.options.needs_files() || !run_.options.log_dir.empty();
+  const std::filesystem::path stacks = has_folder ? run_.log_folder + attempt_->plan().stacks_file : "";
+  evidence_.end_attempt(attempt_->plan(), attempt_->results(), stacks.parent_path().string());
 }
 
 void Agent::record(ledger::Event event) {

@@ -82,7 +82,7 @@ class Agent : private gang::NodeActions,
   [[nodiscard]] int rank_count() const override;
   [[nodiscard]] std::vector<ledger::RankState> rank_states() const;
   void add_recorder_environment(WorkerPlan& worker) const;
-  void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
+  void add_job_environment(LaunchPlan& plan, const gang::Start& start);
   void request_suspend(int signal);
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) override;
   void withdraw_notice(const std::string& source) override;
@@ -147,7 +147,7 @@ class Agent : private gang::NodeActions,
   void log_start_method(const AgreedMethod& method, const Placement& placement) const;
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void report_attempt_over(std::optional<bool> made_progress);
-  void keep_evidence(EvidenceKeeper::Then then);
+  void keep_evidence();
   [[nodiscard]] std::string attempt_name() const;
   /// The path of a file that the plan names; empty: the job writes no files.
   [[nodiscard]] std::string log_file(const std::string& name) const;

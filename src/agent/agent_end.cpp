@@ -91,11 +91,10 @@ void Agent::finalize() {
     return;
   }
   shutdown_.pending_work().add(kEvidence);
-  keep_evidence([this] {
-    evidence_.end_job([this] {
-      shutdown_.finalize();
-      shutdown_.pending_work().remove(kEvidence);
-    });
+  keep_evidence();
+  evidence_.end_job([this] {
+    shutdown_.finalize();
+    shutdown_.pending_work().remove(kEvidence);
   });
 }
 
@@ -184,7 +183,7 @@ std::vector<ledger::RankState> Agent::rank_states() const {
   return states;
 }
 
-/// Ranks that mpirun or a nested launcher starts may be on hosts without the run folder, where PyTorch would fail. If the
+/// Ranks that mpirun or a nested launcher starts may be on hosts without their folder, where PyTorch would fail. If the
 /// user or the mode has set one of the variables, none is added.
 void Agent::add_recorder_environment(WorkerPlan& worker) const {
   const auto& own = worker.environment;
@@ -193,7 +192,7 @@ void Agent::add_recorder_environment(WorkerPlan& worker) const {
   if (!may_be_asked || worker.is_unranked || !own.contains("MASTER_ADDR") || !own.contains("LOCAL_RANK")) {
     return;
   }
-  auto variables = recorder_variables(run_.run_folder);
+  auto variables = recorder_variables(worker.own_folder);
   const auto is_set = [&](const auto& variable) {
     return own.contains(variable.first) || run_.variables.contains(variable.first);
   };
@@ -203,7 +202,7 @@ void Agent::add_recorder_environment(WorkerPlan& worker) const {
 }
 
 /// Adds the job's variables to the workers; below another launcher's worker they keep what that has set.
-void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) const {
+void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) {
   if (plan.is_transparent) {
     return;
   }
@@ -217,11 +216,16 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   if (!run_.variables.contains(kFaultHandlerVariable)) {
     all[kFaultHandlerVariable] = "1";
   }
+  RecorderFolders recorders;
   for (std::size_t i = 0; i < plan.workers.size(); ++i) {
     plan.workers[i].environment.merge(control_.environment_of(i));
     plan.workers[i].environment.insert(all.begin(), all.end());
     add_recorder_environment(plan.workers[i]);
+    if (const std::string& folder = plan.workers[i].own_folder; !folder.empty()) {
+      recorders.emplace(plan.workers[i].global_rank.value, folder);
+    }
   }
+  control_.ask_recorders_in(std::move(recorders));
 }
 
 /// Reserves a port for RAS where the user wishes it, at which the job may be asked about NCCL. At NCCL's own port only

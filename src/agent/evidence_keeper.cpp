@@ -2,6 +2,7 @@
 // of their owner.
 #include "agent/evidence_keeper.hpp"
 
+#include "agent/rank_folders.hpp"
 #include "agent/recorder_dumps.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
@@ -18,6 +19,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -28,25 +30,18 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = EvidenceSource::Kind;
 
-constexpr std::chrono::milliseconds kMoveTimeout{1'000};
+/// Most files of a rank beside those that are known by their names.
+constexpr std::size_t kMostOtherFiles = 64;
+
+constexpr std::chrono::milliseconds kEndTimeout{1'000};
 constexpr std::chrono::seconds kCopyTimeout{15};
 
 const char* name_of(Kind kind) {
   return kind == Kind::ErrorFile   ? "error file"
          : kind == Kind::AskedDump ? "answer of the flight recorder"
+         : kind == Kind::Core      ? "core file"
+         : kind == Kind::Other     ? "other file"
                                    : "flight recorder";
-}
-
-/// The path at which a file of the run folder waits for the end of the job.
-std::string moved_path(const EvidenceSource& source, const std::string& run_folder) {
-  return run_folder + "/past_" + std::to_string(source.attempt) + "_" + fs::path(source.path).filename().string();
-}
-
-/// An error file is still needed where it is, for the report.
-void move_away(const EvidenceSource& source, const std::string& run_folder) {
-  const std::string to = moved_path(source, run_folder);
-  (void)(source.kind == Kind::ErrorFile ? ::link(source.path.c_str(), to.c_str())
-                                        : ::rename(source.path.c_str(), to.c_str()));
 }
 
 // --- Copying --------------------------------------------------------------------------------------
@@ -90,7 +85,7 @@ UniqueFd create(const OpenSource& from, const std::string& folder, std::string& 
   constexpr int kMostCopies = 100;
   UniqueFd made;
   for (int copy = 1; !made && copy <= kMostCopies && (copy == 1 || errno == EEXIST); ++copy) {
-    path = folder + "/" + name_evidence(from.source.kind, from.source.rank, copy);
+    path = folder + "/" + name_evidence(from.source, copy);
     made = UniqueFd(
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, from.status.st_mode & 0666U));
   }
@@ -161,7 +156,8 @@ std::vector<Target> targets_of(const OpenSource& from, const EvidencePlaces& pla
     return {{places.log_folder, true}};
   }
   std::vector<Target> targets;
-  if (from.source.kind != Kind::ErrorFile && !places.dumps.empty()) {
+  const bool is_dump = from.source.kind == Kind::Dump || from.source.kind == Kind::AskedDump;
+  if (is_dump && !places.dumps.empty()) {
     targets.push_back({places.dumps, true});
   }
   targets.push_back({places.temporary, false});
@@ -193,6 +189,9 @@ std::string copy_one(const EvidenceSource& source, const EvidencePlaces& places,
   if (!is_there || from.status.st_size == 0) {
     return describe_copy("", "");
   }
+  if (source.kind == Kind::Core) {
+    return describe_copy(source.path, "");
+  }
   from.room = room;
   room -= std::min(room, static_cast<std::size_t>(from.status.st_size));
   if (from.room == 0) {
@@ -202,8 +201,31 @@ std::string copy_one(const EvidenceSource& source, const EvidencePlaces& places,
   if (done.empty()) {
     return describe_copy("", "cannot be written: " + std::generic_category().message(errno));
   }
-  (void)::unlink(source.path.c_str());
+  if (source.kind != Kind::ErrorFile) {  // the report needs it
+    (void)::unlink(source.path.c_str());
+  }
   return done;
+}
+
+/// Lists what a rank may have written into its folder. The names of others are not known, and there may be many.
+std::vector<EvidenceSource> sources_of(const EvidenceFolder& folder) {
+  std::vector<EvidenceSource> sources;
+  for (std::string& dump : own_dumps(folder.path, folder.rank.value)) {
+    sources.push_back({Kind::Dump, folder.rank, folder.attempt, std::move(dump)});
+  }
+  sources.push_back({Kind::AskedDump, folder.rank, folder.attempt, asked_dump(folder.path, folder.rank.value)});
+  sources.push_back({Kind::ErrorFile, folder.rank, folder.attempt, folder.error_file});
+  const std::size_t most = sources.size() + kMostOtherFiles;
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder.path, failed), end; !failed && entry != end; entry.increment(failed)) {
+    const std::string path = entry->path().string();
+    const bool is_known = std::ranges::find(sources, path, &EvidenceSource::path) != sources.end();
+    if (!is_known && sources.size() < most) {
+      const Kind kind = is_core_file(entry->path().filename().string()) ? Kind::Core : Kind::Other;
+      sources.push_back({kind, folder.rank, folder.attempt, path});
+    }
+  }
+  return sources;
 }
 
 // --- Core files -----------------------------------------------------------------------------------
@@ -224,12 +246,21 @@ std::string find_core(const EndedWithCore& core) {
   return answer;
 }
 
-/// The fields of `line` up to the next '\0', taken from its beginning.
+/// The field up to the next '\0', taken from its beginning.
 std::string take_field(std::string_view& text) {
   const std::size_t end = std::min(text.find('\0'), text.size());
   std::string field(text.substr(0, end));
   text.remove_prefix(std::min(end + 1, text.size()));
   return field;
+}
+
+/// The fields in front of those of `describe_copy`.
+std::string name_source(GlobalRank rank, int attempt, Kind kind) {
+  return to_string(rank) + '\0' + std::to_string(attempt) + '\0' + name_of(kind) + '\0';
+}
+
+int read_number(const std::string& text) {
+  return parse_integer(text, 0, std::numeric_limits<int>::max()).value_or(0);
 }
 
 }  // namespace
@@ -244,17 +275,21 @@ std::string default_dump_folder(const std::map<std::string, std::string>& variab
   return !cache.empty() ? cache + "/torch" : home.empty() ? std::string() : home + "/.cache/torch";
 }
 
-std::string name_evidence(Kind kind, GlobalRank rank, int copy) {
-  const std::string number = (copy > 1 ? "_" + std::to_string(copy) : "") + "_rank_" + to_string(rank);
-  switch (kind) {
+std::string name_evidence(const EvidenceSource& source, int copy) {
+  const std::string count = copy > 1 ? "_" + std::to_string(copy) : "";
+  const std::string rank = "_rank_" + to_string(source.rank);
+  switch (source.kind) {
     case Kind::Dump:
-      return "comm_lib_trace" + number;
+      return "comm_lib_trace" + count + rank;
     case Kind::AskedDump:
-      return "comm_lib_trace_asked" + number;
+      return "comm_lib_trace_asked" + count + rank;
     case Kind::ErrorFile:
+      return "torchelastic_error" + count + rank + ".json";
+    case Kind::Core:
+    case Kind::Other:
       break;
   }
-  return "torchelastic_error" + number + ".json";
+  return rank.substr(1) + count + "_" + fs::path(source.path).filename().string();
 }
 
 std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core) {
@@ -282,21 +317,14 @@ EvidenceKeeper::EvidenceKeeper(boost::asio::io_context& io, HelperProcesses& hel
 
 namespace {
 
-std::vector<EvidenceSource> sources_of(const LaunchPlan& plan, const std::string& run_folder) {
-  std::vector<EvidenceSource> sources;
+std::vector<EvidenceFolder> folders_of(const LaunchPlan& plan) {
+  std::vector<EvidenceFolder> folders;
   for (const WorkerPlan& worker : plan.workers) {
-    const auto add = [&](Kind kind, std::string path) {
-      sources.push_back({kind, worker.global_rank, plan.placement.attempt, std::move(path)});
-    };
-    for (const std::string& dump : own_dumps(run_folder, worker.global_rank.value)) {
-      add(Kind::Dump, dump);
-    }
-    add(Kind::AskedDump, asked_dump(run_folder, worker.global_rank.value));
-    if (worker.error_file.starts_with(run_folder + "/")) {
-      add(Kind::ErrorFile, worker.error_file);
+    if (!worker.own_folder.empty()) {
+      folders.push_back({worker.global_rank, plan.placement.attempt, worker.own_folder, worker.error_file});
     }
   }
-  return sources;
+  return folders;
 }
 
 std::vector<EndedWithCore> cores_of(const LaunchPlan& plan, const std::vector<WorkerResult>& workers) {
@@ -313,28 +341,11 @@ std::vector<EndedWithCore> cores_of(const LaunchPlan& plan, const std::vector<Wo
 }  // namespace
 
 void EvidenceKeeper::end_attempt(const LaunchPlan& plan, const std::vector<WorkerResult>& workers,
-                                 const std::string& log_folder, Then then) {
+                                 const std::string& log_folder) {
   if (std::exchange(last_attempt_, plan.placement.attempt) == plan.placement.attempt) {
-    then();
     return;
   }
-  Lot lot{{}, cores_of(plan, workers), log_folder};
-  if (run_.run_folder.empty()) {
-    waiting_.push_back(std::move(lot));
-    then();
-    return;
-  }
-  lot.sources = sources_of(plan, run_.run_folder);
-  const auto work = [sources = lot.sources, folder = run_.run_folder] {
-    for (const EvidenceSource& source : sources) {
-      move_away(source, folder);
-    }
-    return std::string();
-  };
-  for (EvidenceSource& source : lot.sources) {
-    source.path = moved_path(source, run_.run_folder);
-  }
-  helper_task_.add({work, kMoveTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
+  Lot lot{folders_of(plan), cores_of(plan, workers), log_folder};
   if (log_folder.empty()) {
     waiting_.push_back(std::move(lot));
   } else {
@@ -346,37 +357,38 @@ void EvidenceKeeper::copy(Lot lot) {
   const auto temporary = run_.variables.find("TMPDIR");
   const EvidencePlaces places{lot.log_folder, default_dump_folder(run_.variables),
                               temporary == run_.variables.end() ? "/tmp" : temporary->second};
-  const auto work = [lot, places] {
+  const auto work = [lot = std::move(lot), places] {
     std::string answer;
-    std::map<int, std::size_t> room;
-    for (const EvidenceSource& source : lot.sources) {
-      answer += copy_one(source, places, room.try_emplace(source.rank.value, kMostEvidenceBytes).first->second);
+    for (const EvidenceFolder& folder : lot.folders) {
+      std::size_t room = kMostEvidenceBytes;
+      for (const EvidenceSource& source : sources_of(folder)) {
+        answer += name_source(source.rank, source.attempt, source.kind) + copy_one(source, places, room);
+      }
     }
     for (const EndedWithCore& core : lot.cores) {
-      answer += find_core(core);
+      answer += name_source(core.rank, core.attempt, Kind::Core) + find_core(core);
     }
     return answer;
   };
-  const auto note = [this, lot](const HelperTask::Answer& answer) {
-    if (!answer) {
-      log_warning("what the workers have written about their end is not kept: a file system does not answer");
-      return;
+  helper_task_.add({work, kCopyTimeout, [this](const HelperTask::Answer& answer) { note(answer); }});
+}
+
+void EvidenceKeeper::note(const HelperTask::Answer& answer) {
+  if (!answer) {
+    log_warning("what the workers have written about their end is not kept: a file system does not answer");
+    return;
+  }
+  for (std::string_view rest = *answer; !rest.empty();) {
+    KeptEvidence one;
+    one.global_rank = GlobalRank{read_number(take_field(rest))};
+    one.attempt = read_number(take_field(rest));
+    one.kind = take_field(rest);
+    one.path = take_field(rest);
+    one.remark = take_field(rest);
+    if (!one.path.empty() || !one.remark.empty()) {
+      kept_.push_back(std::move(one));
     }
-    std::string_view rest = *answer;
-    const auto take = [&](GlobalRank rank, int attempt, const char* kind) {
-      KeptEvidence one{rank, attempt, kind, take_field(rest), take_field(rest)};
-      if (!one.path.empty() || !one.remark.empty()) {
-        kept_.push_back(std::move(one));
-      }
-    };
-    for (const EvidenceSource& source : lot.sources) {
-      take(source.rank, source.attempt, name_of(source.kind));
-    }
-    for (const EndedWithCore& core : lot.cores) {
-      take(core.rank, core.attempt, "core file");
-    }
-  };
-  helper_task_.add({work, kCopyTimeout, note});
+  }
 }
 
 void EvidenceKeeper::end_job(Then then) {
@@ -384,7 +396,7 @@ void EvidenceKeeper::end_job(Then then) {
     copy(std::move(lot));
   }
   helper_task_.add(
-      {[] { return std::string(); }, kMoveTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
+      {[] { return std::string(); }, kEndTimeout, [then = std::move(then)](const auto& /*answer*/) { then(); }});
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// Keeps what workers have written by themselves into the run folder when the job did not succeed (docs/hangs.md).
+// Keeps what workers have written by themselves into their folders when the job did not succeed (docs/hangs.md).
 // Private to src/agent.
 
 #include "agent/outcome.hpp"
@@ -28,12 +28,22 @@ struct EvidenceSource {
   enum class Kind {
     Dump,       ///< of a flight recorder
     AskedDump,  ///< likewise, for a question of ours
-    ErrorFile
+    ErrorFile,
+    Core,  ///< in the folder of the rank; stays where it is
+    Other
   };
   Kind kind = Kind::Dump;
   GlobalRank rank;
   int attempt = 0;
   std::string path;
+};
+
+/// The folder of a rank (agent/rank_folders.hpp), with what it may have written into it.
+struct EvidenceFolder {
+  GlobalRank rank;
+  int attempt = 0;
+  std::string path;
+  std::string error_file;  ///< there or elsewhere; empty: none
 };
 
 /// A core file of a process; the kernel knows where.
@@ -45,11 +55,11 @@ struct EndedWithCore {
   std::string folder;  ///< working directory
 };
 
-/// The folders in which files of ranks are kept that would end in the run folder.
+/// The folders in which files of ranks are kept.
 struct EvidencePlaces {
   std::string log_folder;  ///< of the attempt; empty: the job writes no files, and the others are taken
   std::string dumps;       ///< where PyTorch writes dumps by itself; empty: unknown
-  std::string temporary;   ///< for error files, and if the owner of a dump may not write there
+  std::string temporary;   ///< for other files, and if the owner of a dump may not write there
 };
 
 /// The folder in which PyTorch 2.13 puts dumps, by XDG_CACHE_HOME and HOME. Empty: neither is set. Pure.
@@ -57,15 +67,14 @@ struct EvidencePlaces {
 [[nodiscard]] std::string default_dump_folder(const std::map<std::string, std::string>& variables);
 
 /// "comm_lib_trace_rank_3": as PyTorch calls it, so that its reader finds it. The second of that name is
-/// "comm_lib_trace_2_rank_3": the reader expects a rank at the end. Pure.
-[[nodiscard]] std::string name_evidence(EvidenceSource::Kind kind, GlobalRank rank, int copy);
+/// "comm_lib_trace_2_rank_3": the reader expects a rank at the end. A file of another name: "rank_3_nccl.log". Pure.
+[[nodiscard]] std::string name_evidence(const EvidenceSource& source, int copy);
 
 /// A pattern for glob(3) by that of core(5); what only the kernel knows is '*'. Pure.
 [[nodiscard]] std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core);
 
-/// Moves the files of each attempt away before the next one writes its own, and copies them: of an attempt with log
-/// files in the background, of others when the job ends without success. Both in helper processes, because a file
-/// system may hang.
+/// Copies the files of each attempt: of one with log files in the background, of others when the job ends without
+/// success. In helper processes, because a file system may hang.
 class EvidenceKeeper {
  public:
   using Then = std::function<void()>;
@@ -73,9 +82,8 @@ class EvidenceKeeper {
   /// The run outlives it.
   EvidenceKeeper(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run);
 
-  /// The attempt is over here, and has not succeeded. Calls `then` once, maybe at once. Does nothing the second time.
-  void end_attempt(const LaunchPlan& plan, const std::vector<WorkerResult>& workers, const std::string& log_folder,
-                   Then then);
+  /// The attempt is over here, and has not succeeded. Does nothing the second time.
+  void end_attempt(const LaunchPlan& plan, const std::vector<WorkerResult>& workers, const std::string& log_folder);
   /// Calls `then` when everything is kept, or after a few seconds.
   void end_job(Then then);
   /// Returns the files that have been kept so far.
@@ -83,17 +91,18 @@ class EvidenceKeeper {
 
  private:
   struct Lot {
-    std::vector<EvidenceSource> sources;
+    std::vector<EvidenceFolder> folders;
     std::vector<EndedWithCore> cores;
     std::string log_folder;
   };
 
   void copy(Lot lot);
+  void note(const HelperTask::Answer& answer);
 
   const RunContext& run_;
   HelperTask helper_task_;
   int last_attempt_ = -1;
-  std::vector<Lot> waiting_;  ///< moved away, for the end of the job
+  std::vector<Lot> waiting_;  ///< for the end of the job
   std::vector<KeptEvidence> kept_;
 };
 

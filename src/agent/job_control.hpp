@@ -92,6 +92,8 @@ class JobControl : private HangWatchOwner {
 
   /// The way to NCCL in the workers of the next attempt, where a person wishes it to be asked.
   void ask_nccl_of(const NcclQuestion& question) { nccl_ = question; }
+  /// Asks the flight recorders of the next attempt.
+  void ask_recorders_in(RecorderFolders folders) { recorders_ = std::move(folders); }
 
   /// Removes the heartbeat files of earlier workers. To be called before workers start again.
   void forget_heartbeats(std::size_t workers) const;
@@ -168,6 +170,7 @@ class JobControl : private HangWatchOwner {
   HangWatch hang_watch_;
   std::set<hang::Question> asks_ = hang::usual_questions();
   NcclQuestion nccl_;
+  RecorderFolders recorders_;
 };
 
 }  // namespace muster

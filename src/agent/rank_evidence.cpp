@@ -488,10 +488,10 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   const std::chrono::milliseconds most_time = sources.most_time * 4 / 5;  // the rest is for NCCL and the answer
   const std::chrono::milliseconds time = std::min(kTimeForRanks, most_time);
   const auto deadline = Clock::now() + time + kTimeForNccl;
-  const std::vector<int> recorders = find_recorders(status, sources.recorder_folder);
+  const std::vector<int> recorders = find_recorders(status, sources.recorder_folders);
   std::vector<int> asked;
   if (sources.asks_recorders) {
-    asked = ask_recorders(recorders, sources.recorder_folder);  // first: they need a second
+    asked = ask_recorders(recorders, sources.recorder_folders);  // first: they need a second
   }
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status).all};
@@ -519,7 +519,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   const bool asks_nccl = sources.nccl.is_wished && contains_rank_zero(status);
   const NcclAnswer nccl = asks_nccl ? ask_nccl(sources.nccl, processes_of(gathered.ranks), end) : NcclAnswer();
   gathered.nccl = nccl.sentence;
-  gathered.progress = read_dumps(asked, sources.recorder_folder, end);
+  gathered.progress = read_dumps(asked, sources.recorder_folders, end);
   if (gathered.progress.empty()) {
     gathered.progress = hang::to_progress(hang::parse_ras(nccl.told), sources.nccl.world_size);
   }

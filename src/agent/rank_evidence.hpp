@@ -4,6 +4,7 @@
 // helper process, because the kernel may make it wait.
 
 #include "agent/nccl_client.hpp"
+#include "agent/recorder_dumps.hpp"
 #include "control/status.hpp"
 #include "hang/evidence.hpp"
 #include "hang/questions.hpp"
@@ -16,7 +17,7 @@ namespace muster {
 
 /// The sources of evidence beside /proc. An empty one is not asked.
 struct EvidenceSources {
-  std::string recorder_folder = {};  ///< where PyTorch's flight recorders listen
+  RecorderFolders recorder_folders = {};  ///< where PyTorch's flight recorders listen
   bool asks_recorders = false;       ///< else it is only found out whether there are any
   NcclQuestion nccl = {};            ///< asked on the node of rank 0, about all ranks, if a person wishes it
   std::set<hang::Question> may = hang::usual_questions();  ///< of stacks and py-spy

@@ -1,7 +1,7 @@
 #pragma once
 
-// Asks the flight recorders of PyTorch's ranks for their dumps (docs/hangs.md#collectives). A rank makes a pipe in the
-// run folder, and writes a dump beside it when a byte comes.
+// Asks the flight recorders of PyTorch's ranks for their dumps (docs/hangs.md#collectives). A rank makes a pipe in its
+// folder, and writes a dump beside it when a byte comes.
 
 #include "control/status.hpp"
 #include "hang/collectives.hpp"
@@ -13,23 +13,26 @@
 
 namespace muster {
 
-/// Environment variables that make the recorders listen. None without a run folder.
-[[nodiscard]] std::map<std::string, std::string> recorder_variables(const std::string& run_folder);
+/// The folders of ranks, by their global rank (agent/rank_folders.hpp).
+using RecorderFolders = std::map<int, std::string>;
+
+/// Environment variables that make the recorder of a rank listen. None without a folder.
+[[nodiscard]] std::map<std::string, std::string> recorder_variables(const std::string& folder);
 
 /// Dumps that a rank may have written by itself, as PyTorch does when a collective times out.
-[[nodiscard]] std::vector<std::string> own_dumps(const std::string& run_folder, int rank);
+[[nodiscard]] std::vector<std::string> own_dumps(const std::string& folder, int rank);
 /// The last dump that was read after a question.
-[[nodiscard]] std::string asked_dump(const std::string& run_folder, int rank);
+[[nodiscard]] std::string asked_dump(const std::string& folder, int rank);
 
 /// The ranks of this node whose recorder listens. For a helper process, as the functions below.
-[[nodiscard]] std::vector<int> find_recorders(const control::NodeStatus& status, const std::string& run_folder);
+[[nodiscard]] std::vector<int> find_recorders(const control::NodeStatus& status, const RecorderFolders& folders);
 
 /// Asks for a dump, and moves an earlier one away. A recorder looks once a second, and writes lines to standard error.
 /// Returns the ranks that are asked.
-[[nodiscard]] std::vector<int> ask_recorders(std::vector<int> ranks, const std::string& run_folder);
+[[nodiscard]] std::vector<int> ask_recorders(std::vector<int> ranks, const RecorderFolders& folders);
 
 /// Waits for the dumps of these ranks, and returns the progress of those that have come by the deadline.
-[[nodiscard]] std::vector<hang::RankProgress> read_dumps(const std::vector<int>& asked, const std::string& run_folder,
+[[nodiscard]] std::vector<hang::RankProgress> read_dumps(const std::vector<int>& asked, const RecorderFolders& folders,
                                                          std::chrono::steady_clock::time_point deadline);
 
 }  // namespace muster

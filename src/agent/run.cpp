@@ -2,6 +2,7 @@
 #include "agent/run.hpp"
 
 #include "agent/agent.hpp"
+#include "agent/rank_folders.hpp"
 #include "agent/worker_starter.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
@@ -50,6 +51,7 @@ Result<std::string> choose_log_folder(const RunOptions& options, const std::stri
 struct Resources {
   RunFolder folder;
   RunFolder shared;  ///< in shared memory, where `folder` is not
+  RunFolder ranks;   ///< for what ranks write about their end
   std::string log_folder;
 
   [[nodiscard]] const std::string& shared_path() const { return shared.path().empty() ? folder.path() : shared.path(); }
@@ -59,6 +61,15 @@ struct Resources {
 void remove_folders(Resources& resources) {
   resources.folder.remove();
   resources.shared.remove();
+  resources.ranks.remove();
+}
+
+/// Core files stay where they are: they are not copied.
+void remove_folders(Resources& resources, int exit_code) {
+  if (exit_code != 0) {
+    (void)resources.ranks.keep_if(is_core_file);
+  }
+  remove_folders(resources);
 }
 
 /// Prefers shared memory, where no disk can block. MPI also needs a directory for programs, and shared memory is
@@ -82,6 +93,14 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
                  : "; the workers' error files are not collected and the job cannot be asked from "
                    "outside, going on without") +
       " (TMPDIR names another place)");
+}
+
+/// In shared memory if possible, as that of the run.
+void make_folder_of_ranks(Resources& resources, const LaunchPlan& plan, const std::string& temporary) {
+  constexpr const char* kName = "muster-ranks";
+  if (!plan.is_transparent && !resources.ranks.make_in_memory(kName)) {
+    (void)resources.ranks.make_below(temporary, kName);  // then they write into that of the run
+  }
 }
 
 /// Eight characters for the log directory's name, as Python's tempfile chooses them.
@@ -113,11 +132,14 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
   const std::string temporary = temporary_folder(variables);
   resources.log_folder = TRY(choose_log_folder(options, temporary));
   make_run_folder(resources, job.plan, temporary);
+  make_folder_of_ranks(resources, job.plan, temporary);
   std::set<int> watched_signals = options.stop_signals.all();
   if (options.suspend.signal) {  // an agent that misses the notice has to be ended before the platform kills it
     watched_signals.insert(*options.suspend.signal);
   }
-  const GuardSetup setup{marker, watched_signals, inherited.ignored_signals, options.grace};
+  const GuardSetup setup{marker, watched_signals, inherited.ignored_signals, options.grace, [&resources] {
+                           return resources.ranks.keep_if([](const std::string& /*name*/) { return true; });
+                         }};
   auto result = run_guarded(setup, [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;
@@ -131,16 +153,17 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
                                resources.log_folder,
                                resources.folder.path(),
                                resources.shared_path(),
+                               resources.ranks.path(),
                                run_id,
                                log_token};
       exit_code = Agent(context, std::move(link)).run();
     }
     if (::getppid() != guard) {
-      remove_folders(resources);  // otherwise the guard does it
+      remove_folders(resources, exit_code);  // otherwise the guard does it
     }
     return exit_code;
   });
-  remove_folders(resources);
+  remove_folders(resources, result ? *result : 0);
   if (result) {
     // Not by returning: destroying objects shared by guard and agent would make the kernel copy their pages first.
     ::_exit(*result);
@@ -176,6 +199,8 @@ namespace {
 /// POSIX shared memory on Linux.
 constexpr const char* kSharedMemory = "/dev/shm";
 
+constexpr std::chrono::milliseconds kRemovalTimeout{200};
+
 std::string template_of(const std::string& place, const std::string& name) {
   return place + "/" + name + "_XXXXXX";
 }
@@ -205,22 +230,25 @@ Result<std::string> make_temporary_folder(const std::string& temporary_folder, c
   return std::move(*answer);
 }
 
-bool RunFolder::make_in_memory() {
+bool is_in_memory(const std::string& path) {
+  return path.starts_with(std::string(kSharedMemory) + "/");
+}
+
+bool RunFolder::make_in_memory(const std::string& name) {
   struct statfs place {};
-  std::string path = template_of(kSharedMemory, "muster");
+  std::string path = template_of(kSharedMemory, name);
   is_in_memory_ =
       ::statfs(kSharedMemory, &place) == 0 && place.f_type == TMPFS_MAGIC && ::mkdtemp(path.data()) != nullptr;
   path_ = is_in_memory_ ? path : "";
   return is_in_memory_;
 }
 
-Result<> RunFolder::make_below(const std::string& temporary_folder) {
-  path_ = TRY(make_temporary_folder(temporary_folder, "muster"));
+Result<> RunFolder::make_below(const std::string& temporary_folder, const std::string& name) {
+  path_ = TRY(make_temporary_folder(temporary_folder, name));
   return {};
 }
 
 void RunFolder::remove() {
-  constexpr std::chrono::milliseconds kTimeout{200};
   if (is_in_memory_) {
     remove_with_content(path_);
   } else if (!path_.empty()) {
@@ -228,14 +256,25 @@ void RunFolder::remove() {
       remove_with_content(path_);
       return std::string();
     };
-    (void)HelperTask::wait_for({work, kTimeout});
+    (void)HelperTask::wait_for({work, kRemovalTimeout});
   }
   path_.clear();
 }
 
+std::string RunFolder::keep_if(bool (*is_wanted)(const std::string& name)) {
+  const auto look = [&] { return has_rank_file(path_, is_wanted) ? path_ : std::string(); };
+  std::string kept = path_.empty()   ? std::string()
+                     : is_in_memory_ ? look()
+                                     : HelperTask::wait_for({look, kRemovalTimeout}).value_or("");
+  if (!kept.empty()) {
+    path_.clear();
+  }
+  return kept;
+}
+
 void make_again(const std::string& folder) {
   constexpr mode_t kOwnersAlone = 0700;
-  if (folder.starts_with(std::string(kSharedMemory) + "/")) {
+  if (is_in_memory(folder)) {
     (void)::mkdir(folder.c_str(), kOwnersAlone);  // nearly always it exists already
   }
 }

@@ -61,6 +61,7 @@ struct RunContext {
   const std::string& log_folder;     ///< prefix of the plan's log paths; empty: they are complete
   const std::string& run_folder;     ///< empty: none
   const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
+  const std::string& rank_place;     ///< for the folders of ranks; empty: none
   std::string run_id = {};           ///< of a one-node job without an id: a random UUID, as in torchrun
   std::string log_token = {};        ///< makes the log directory's name unique among runs
 };

@@ -17,18 +17,24 @@ class RunFolder {
   ~RunFolder() = default;
 
   /// Creates it in shared memory, where no disk can block. False: no shared memory, or it is full.
-  bool make_in_memory();
+  bool make_in_memory(const std::string& name = "muster");
   /// Creates it below `temporary_folder`, whose file system may hang (limited to 1 s).
-  Result<> make_below(const std::string& temporary_folder);
+  Result<> make_below(const std::string& temporary_folder, const std::string& name = "muster");
   /// Empty: no directory.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// To be called by its last user; gives up after 200 ms if the file system hangs.
   void remove();
+  /// Lets it stay, whoever removes it, if a rank has written a file there that `is_wanted` by its name. Returns its
+  /// path; empty: it does not stay. Likewise limited.
+  std::string keep_if(bool (*is_wanted)(const std::string& name));
 
  private:
   std::string path_;
   bool is_in_memory_ = false;
 };
+
+/// True for a path in shared memory.
+[[nodiscard]] bool is_in_memory(const std::string& path);
 
 /// Creates the directory in shared memory again if it is gone: at logout the user's shared memory may be cleared
 /// (logind.conf(5), RemoveIPC) while a job left in the background goes on.

@@ -75,11 +75,13 @@ bool ErrorFiles::is_in_run_folder(const std::string& path) const {
   return !run_folder_.empty() && path.starts_with(run_folder_ + "/");
 }
 
-/// Leaves out the run directory before the first attempt: it exists, and is empty.
+/// Leaves out the rank's own folder, and the run directory before the first attempt: they exist, and are empty.
 std::vector<std::string> ErrorFiles::unmade_places() const {
   std::vector<std::string> paths;
   for (const WorkerPlan& worker : plan_.workers) {
-    if (!worker.error_file.empty() && (plan_.placement.attempt > 0 || !is_in_run_folder(worker.error_file))) {
+    const bool is_new = worker.own_folder.empty() ? plan_.placement.attempt == 0 && is_in_run_folder(worker.error_file)
+                                                  : worker.error_file.starts_with(worker.own_folder + "/");
+    if (!worker.error_file.empty() && !is_new) {
       paths.push_back(worker.error_file);
     }
   }

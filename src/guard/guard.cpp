@@ -142,6 +142,7 @@ class Guard {
   void pass_on(int signal);
   [[nodiscard]] int take_over();
   [[nodiscard]] int end_after(const ExitStatus& status);
+  [[nodiscard]] std::string describe_kept() const;
 
   pid_t agent_;
   const GuardSetup& setup_;
@@ -208,8 +209,15 @@ int Guard::end_after(const ExitStatus& status) {
   sweep_.kill_helpers(kFileTimeout);
   take_terminal_back();
   print_fatal("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
-              describe_sweep(left, "; every process of the job was killed"));
+              describe_sweep(left, "; every process of the job was killed") + describe_kept());
   return status.shell_code();
+}
+
+/// Of a job that has succeeded nothing is kept.
+std::string Guard::describe_kept() const {
+  const bool is_wanted = setup_.keep_evidence && page_.decided() != 0;
+  const std::string kept = is_wanted ? setup_.keep_evidence() : "";
+  return kept.empty() ? "" : "; what the ranks wrote about their end is in " + kept;
 }
 
 /// Does not wait for the agent, which nothing may end. An exit code that was decided stays.
@@ -220,7 +228,7 @@ int Guard::take_over() {
   sweep_.kill_helpers(kShortFileTimeout);
   take_terminal_back();
   print_fatal("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() + stand +
-              describe_sweep(left, ": killed every process of the job"));
+              describe_sweep(left, ": killed every process of the job") + describe_kept());
   return page_.decided().value_or(exit_code_of(EndKind::Lost));
 }
 

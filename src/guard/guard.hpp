@@ -37,6 +37,8 @@ struct GuardSetup {
   std::set<int> stop_signals;     ///< stop requests; forwarded in addition to the signals that muster always handles
   std::set<int> ignored_signals;  ///< ignored ones among them: see `Inherited`
   std::chrono::milliseconds grace{};
+  /// Called after the agent was killed: keeps what the ranks have written, and returns where. May be empty, as its result.
+  std::function<std::string()> keep_evidence{};
 };
 
 /// Makes the guard poll the shared memory now; it sleeps while no node depends on the agent.

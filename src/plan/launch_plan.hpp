@@ -100,6 +100,7 @@ struct WorkerPlan {
   bool changes_directory = false;  ///< working_directory is not muster's
   bool makes_directory = false;    ///< creates working_directory if it is missing
   std::string error_file;          ///< where the worker writes its error; empty: the mode has no such file
+  std::string own_folder;          ///< made at the start for what it writes about its end; empty: none
   StreamLogs log;                  ///< used if its streams go to files
 };
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +149,72 @@ def test_a_stopped_job_keeps_them_too(muster, home):
 
     assert job.end() == 143
     assert (home / ".cache/torch/comm_lib_trace_rank_0").exists()
+
+
+OWN_FOLDER = 'folder = os.path.dirname(os.environ["TORCHELASTIC_ERROR_FILE"])\n'
+SHOW_FOLDER = OWN_FOLDER + 'print("folder", folder, "here", flush=True)\n'
+
+
+def own_folder(job):
+    """The folder of the rank, which its program has shown."""
+    job.out.wait_for(" here\n")
+    (line,) = [line for line in job.out.lines if line.endswith(" here")]
+    return Path(line.split()[-2])
+
+
+def test_files_of_other_names_are_kept_too(muster, home, tmp_path):
+    before = OWN_FOLDER + 'for name in ["dump_0.json", "nccl_watchdog"]: print(name, file=open(folder + "/" + name, "w"))'
+    job = muster.run("--nproc-per-node=1", *program(ENDS["fails"], before), env={"HOME": home}, report=True)
+
+    paths = {str(tmp_path / "rank_0_dump_0.json"), str(tmp_path / "rank_0_nccl_watchdog")}
+    assert set(kept_at(job, "other file")) == paths
+    assert all(Path(path).read_text() == path.partition("rank_0_")[2] + "\n" for path in paths)
+
+
+def test_a_core_file_stays_where_it_is(muster, home, tmp_path):
+    before = SHOW_FOLDER + 'print("core", file=open(folder + "/core.123", "w"))'
+    job = muster.run("--nproc-per-node=1", *program(ENDS["fails"], before), env={"HOME": home}, report=True)
+
+    core = own_folder(job) / "core.123"
+    assert kept_at(job, "core file") == [str(core)]
+    assert core.read_text() == "core\n"
+    shutil.rmtree(core.parent.parent)
+
+
+def test_a_folder_of_torchruns_takes_dumps_although_no_stream_goes_there(muster, home, tmp_path):
+    logs = tmp_path / "logs"
+    line = ["torchrun", "--nproc-per-node=1", f"--log-dir={logs}", "--no-python", sys.executable, "-c"]
+    job = muster.run(*line, WRITES + ENDS["fails"], env={"HOME": home})
+
+    assert job.code == 3, job.words()
+    (dump,) = logs.glob("*/attempt_0/comm_lib_trace_rank_0")
+    assert dump.read_text() == "dump of rank 0"
+    assert not list(home.iterdir())
+
+
+def kill_agent(job):
+    os.kill(job.agent(), signal.SIGKILL)
+    job.end()
+    assert job.code == 137, job.words()
+
+
+def test_the_guard_lets_stay_what_a_rank_has_written(muster, home):
+    job = muster.start("--nproc-per-node=1", *program("signal.pause()", SHOW_FOLDER), env={"HOME": home})
+    folder = own_folder(job)
+    kill_agent(job)
+
+    assert job.said_about("the agent", f"what the ranks wrote about their end is in {folder.parent}")
+    assert (folder / "dump_0").read_text() == "dump of rank 0"
+    assert [*folder.parent.iterdir()] == [folder]
+    shutil.rmtree(folder.parent)
+
+
+def test_the_guard_removes_a_folder_in_which_nothing_was_written(muster):
+    script = "import os, signal\n" + SHOW_FOLDER + "os.mkfifo(folder + '/fr_0.pipe'); print('made', flush=True); signal.pause()"
+    job = muster.start("--nproc-per-node=1", "--", sys.executable, "-c", script)
+    job.out.wait_for("made")
+    folder = own_folder(job)
+    kill_agent(job)
+
+    assert "about their end" not in job.err.text
+    assert not folder.parent.exists()

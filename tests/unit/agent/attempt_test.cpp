@@ -132,7 +132,8 @@ class AttemptTest : public testing::Test {
   Inherited inherited_;
   JobPlan job_;
   ExitReport exit_report_;
-  RunContext run_{job_, options_, inherited_, variables_, exit_report_, marker_, no_folder_, no_folder_, no_folder_};
+  RunContext run_{job_,    options_,   inherited_, variables_, exit_report_,
+                  marker_, no_folder_, no_folder_, no_folder_, no_folder_};
   boost::asio::io_context io_;
   GuardSharedMemory& page_ = **GuardSharedMemory::make();
   HelperProcesses helpers_{page_};

@@ -23,7 +23,7 @@ TEST(RecorderDumps, AreReadAgainOnlyAfterTheyHaveChanged) {
   ASSERT_GE(::inotify_add_watch(watch.get(), (folder + "/dump_0").c_str(), IN_OPEN), 0);
 
   const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-  EXPECT_TRUE(read_dumps({0, 1}, folder, soon).empty());
+  EXPECT_TRUE(read_dumps({0, 1}, {{0, folder}, {1, folder}}, soon).empty());
 
   alignas(inotify_event) std::array<char, 4'096> events{};
   const ssize_t bytes = ::read(watch.get(), events.data(), events.size());

@@ -135,7 +135,8 @@ class WorkerStreamsTest : public testing::Test {
   JobPlan job_;
   Inherited inherited_;
   ExitReport exit_report_;
-  RunContext run_{job_, options_, inherited_, variables_, exit_report_, unused_, log_folder_, unused_, unused_};
+  RunContext run_{job_,    options_,    inherited_, variables_, exit_report_,
+                  unused_, log_folder_, unused_,    unused_,    unused_};
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
   OutputQueues queues_{io_, helpers_, 5s};
