@@ -337,7 +337,7 @@ void Agent::keep_evidence() {
   }
   const bool has_folder = run_.options.needs_files() || !run_.options.log_dir.empty();
   const std::filesystem::path stacks = has_folder ? run_.log_folder + attempt_->plan().stacks_file : "";
-  evidence_.end_attempt(attempt_->plan(), attempt_->results(), stacks.parent_path().string());
+  evidence_.end_attempt(attempt_->plan(), attempt_->results(), attempt_->users(), stacks.parent_path().string());
 }
 
 void Agent::record(ledger::Event event) {

@@ -100,6 +100,8 @@ class Attempt {
   }
   /// Of the workers that run, in their order.
   [[nodiscard]] std::vector<pid_t> living_pids() const;
+  /// The users as whom the workers ended, in their order; 0: root, or unknown.
+  [[nodiscard]] std::vector<uid_t> users() const;
   [[nodiscard]] std::vector<WorkerResult> results() const;
   /// No worker of this node has failed, and nobody has ordered the end.
   [[nodiscard]] bool has_succeeded() const;

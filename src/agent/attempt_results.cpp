@@ -117,6 +117,14 @@ std::vector<pid_t> Attempt::living_pids() const {
   return pids;
 }
 
+std::vector<uid_t> Attempt::users() const {
+  std::vector<uid_t> users;
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    users.push_back(workers_.user(i));
+  }
+  return users;
+}
+
 std::vector<control::WorkerStatus> Attempt::describe_workers() const {
   std::vector<control::WorkerStatus> all;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {

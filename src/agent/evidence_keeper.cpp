@@ -182,13 +182,31 @@ std::string copy_for_owner(const OpenSource& from, const EvidencePlaces& places)
   return done;
 }
 
-/// `room`: bytes that may still be copied of this rank.
-std::string copy_one(const EvidenceSource& source, const EvidencePlaces& places, std::size_t& room) {
-  OpenSource from{source, UniqueFd(::open(source.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))};
-  const bool is_there = from.file && ::fstat(from.file.get(), &from.status) == 0 && S_ISREG(from.status.st_mode);
-  if (!is_there || from.status.st_size == 0) {
+/// Tells whose files of a rank are kept, and how many bytes.
+struct RankLimits {
+  uid_t user = 0;  ///< beside us; 0: that of the first file of another user, for `su` drops below the rank's process
+  std::size_t room = kMostEvidenceBytes;  ///< bytes that may still be copied
+};
+
+/// In the folders of root's ranks another user may have put a file, if it has learned their names.
+bool is_of_rank(uid_t owner, RankLimits& limits) {
+  if (owner == ::geteuid() || ::geteuid() != 0) {
+    return true;
+  }
+  limits.user = limits.user == 0 ? owner : limits.user;
+  return owner == limits.user;
+}
+
+std::string copy_one(const EvidenceSource& source, const EvidencePlaces& places, RankLimits& limits) {
+  OpenSource from{source, {}};
+  from.file = open_rank_file(source.path, from.status);
+  if (!from.file || from.status.st_size == 0) {
     return describe_copy("", "");
   }
+  if (!is_of_rank(from.status.st_uid, limits)) {
+    return describe_copy("", "it belongs to user " + std::to_string(from.status.st_uid) + ", who is not the rank's");
+  }
+  std::size_t& room = limits.room;
   if (source.kind == Kind::Core) {
     return describe_copy(source.path, "");
   }
@@ -317,11 +335,12 @@ EvidenceKeeper::EvidenceKeeper(boost::asio::io_context& io, HelperProcesses& hel
 
 namespace {
 
-std::vector<EvidenceFolder> folders_of(const LaunchPlan& plan) {
+std::vector<EvidenceFolder> folders_of(const LaunchPlan& plan, const std::vector<uid_t>& users) {
   std::vector<EvidenceFolder> folders;
-  for (const WorkerPlan& worker : plan.workers) {
+  for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+    const WorkerPlan& worker = plan.workers[i];
     if (!worker.own_folder.empty()) {
-      folders.push_back({worker.global_rank, plan.placement.attempt, worker.own_folder, worker.error_file});
+      folders.push_back({worker.global_rank, plan.placement.attempt, worker.own_folder, worker.error_file, users[i]});
     }
   }
   return folders;
@@ -341,11 +360,11 @@ std::vector<EndedWithCore> cores_of(const LaunchPlan& plan, const std::vector<Wo
 }  // namespace
 
 void EvidenceKeeper::end_attempt(const LaunchPlan& plan, const std::vector<WorkerResult>& workers,
-                                 const std::string& log_folder) {
+                                 const std::vector<uid_t>& users, const std::string& log_folder) {
   if (std::exchange(last_attempt_, plan.placement.attempt) == plan.placement.attempt) {
     return;
   }
-  Lot lot{folders_of(plan), cores_of(plan, workers), log_folder};
+  Lot lot{folders_of(plan, users), cores_of(plan, workers), log_folder};
   if (log_folder.empty()) {
     waiting_.push_back(std::move(lot));
   } else {
@@ -360,9 +379,9 @@ void EvidenceKeeper::copy(Lot lot) {
   const auto work = [lot = std::move(lot), places] {
     std::string answer;
     for (const EvidenceFolder& folder : lot.folders) {
-      std::size_t room = kMostEvidenceBytes;
+      RankLimits limits{folder.user};
       for (const EvidenceSource& source : sources_of(folder)) {
-        answer += name_source(source.rank, source.attempt, source.kind) + copy_one(source, places, room);
+        answer += name_source(source.rank, source.attempt, source.kind) + copy_one(source, places, limits);
       }
     }
     for (const EndedWithCore& core : lot.cores) {

@@ -44,6 +44,7 @@ struct EvidenceFolder {
   int attempt = 0;
   std::string path;
   std::string error_file;  ///< there or elsewhere; empty: none
+  uid_t user = 0;          ///< as whom the rank ended; 0: root, or unknown
 };
 
 /// A core file of a process; the kernel knows where.
@@ -83,7 +84,8 @@ class EvidenceKeeper {
   EvidenceKeeper(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run);
 
   /// The attempt is over here, and has not succeeded. Does nothing the second time.
-  void end_attempt(const LaunchPlan& plan, const std::vector<WorkerResult>& workers, const std::string& log_folder);
+  void end_attempt(const LaunchPlan& plan, const std::vector<WorkerResult>& workers, const std::vector<uid_t>& users,
+                   const std::string& log_folder);
   /// Calls `then` when everything is kept, or after a few seconds.
   void end_job(Then then);
   /// Returns the files that have been kept so far.

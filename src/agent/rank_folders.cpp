@@ -2,10 +2,11 @@
 #include "agent/rank_folders.hpp"
 
 #include "agent/run_folder.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "process/helper_process.hpp"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -18,14 +19,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr mode_t kMineAlone = 0700;
+constexpr mode_t kFoundByName = 0711;
+constexpr mode_t kWrittenByAll = 01733;  ///< with the sticky bit: nobody removes or renames what is another's
+
+/// True where a worker may drop to another user.
+bool is_root() {
+  return ::geteuid() == 0;
+}
+
+/// The mode is set apart from the umask.
+bool make_rank_folder(const std::string& folder) {
+  return ::mkdir(folder.c_str(), kMineAlone) == 0 && (!is_root() || ::chmod(folder.c_str(), kWrittenByAll) == 0);
+}
+
 /// One digit for each folder: '1' if it was made.
-std::string make_folders(const std::vector<std::string>& folders) {
-  constexpr mode_t kOwnersAlone = 0700;
+std::string make_rank_folders(const std::string& place, const std::vector<std::string>& folders) {
   std::string made;
+  if (is_root() && ::chmod(place.c_str(), kFoundByName) != 0) {
+    return made;
+  }
   for (const std::string& folder : folders) {
-    made += ::mkdir(folder.c_str(), kOwnersAlone) == 0 ? '1' : '0';
+    made += make_rank_folder(folder) ? '1' : '0';
   }
   return made;
+}
+
+/// "attempt_0_rank_3", with 32 digits more in root's jobs. Empty: they cannot be drawn.
+std::string name_folder(const Placement& placement, GlobalRank rank) {
+  std::string name = "attempt_" + std::to_string(placement.attempt) + "_rank_" + to_string(rank);
+  if (is_root()) {
+    const auto digits = random_digits();
+    name = digits ? name + "_" + *digits : "";
+  }
+  return name;
 }
 
 /// The variables and arguments that name the file follow it.
@@ -52,11 +79,12 @@ void give_rank_folders(LaunchPlan& plan, const std::string& run_folder, const st
   }
   std::vector<std::string> folders;
   for (const WorkerPlan& worker : plan.workers) {
-    folders.push_back(place + "/attempt_" + std::to_string(plan.placement.attempt) + "_rank_" +
-                      to_string(worker.global_rank));
+    folders.push_back(place + "/" + name_folder(plan.placement, worker.global_rank));
   }
-  make_again(place);
-  const auto make = [&folders] { return make_folders(folders); };
+  if (!is_root()) {  // whose shared memory is not cleared: another user may have made it
+    make_again(place);
+  }
+  const auto make = [&] { return make_rank_folders(place, folders); };
   const std::string made = is_in_memory(place) ? make() : HelperTask::wait_for({make, kTimeout}).value_or("");
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (made[i] == '1') {
@@ -64,6 +92,17 @@ void give_rank_folders(LaunchPlan& plan, const std::string& run_folder, const st
       move_error_file(plan.workers[i], run_folder);
     }
   }
+}
+
+UniqueFd open_rank_file(const std::string& path, struct stat& status) {
+  UniqueFd file = open_untrusted_file(path);
+  return file && ::fstat(file.get(), &status) == 0 && status.st_nlink <= 1 ? std::move(file) : UniqueFd();
+}
+
+std::string read_rank_file(const std::string& path, std::size_t limit) {
+  struct stat status {};
+  const UniqueFd file = open_rank_file(path, status);
+  return file ? read_up_to(file.get(), limit).bytes : std::string();
 }
 
 bool is_core_file(const std::string& name) {

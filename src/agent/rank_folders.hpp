@@ -3,8 +3,12 @@
 // The folders of an attempt in which its ranks write about their end: dumps of flight recorders, their pipes, error
 // files (docs/hangs.md#evidence). Nothing of muster's own lies there. Private to src/agent.
 
+#include "base/file_io.hpp"
 #include "plan/launch_plan.hpp"
 
+#include <sys/stat.h>
+
+#include <cstddef>
 #include <string>
 
 namespace muster {
@@ -12,7 +16,17 @@ namespace muster {
 /// Makes a folder below `place` for each rank of this attempt, and moves its error file there from the run folder. A
 /// rank whose folder cannot be made gets none. `place`: empty: nobody gets one. Takes up to a second where its file
 /// system hangs.
+///
+/// A worker of root may drop to another user, and nobody knows that before. So everybody may write into the folders of
+/// root's ranks, which have names that nobody can guess below a place that nobody else can list.
 void give_rank_folders(LaunchPlan& plan, const std::string& run_folder, const std::string& place);
+
+/// Opens a file in the folder of a rank: a regular one without a second name, for where the kernel lets users link
+/// files of others (protected_hardlinks, proc(5)), it may be root's. Empty: it is none, or cannot be opened.
+[[nodiscard]] UniqueFd open_rank_file(const std::string& path, struct stat& status);
+
+/// The content of such a file, at most `limit` bytes; empty when it cannot be read.
+[[nodiscard]] std::string read_rank_file(const std::string& path, std::size_t limit);
 
 /// True for the name of a core file, as the kernel chooses it unless it is told otherwise.
 [[nodiscard]] bool is_core_file(const std::string& name);

@@ -1,6 +1,7 @@
 // Writes to the recorders' pipes, and reads the dumps as files of a stranger.
 #include "agent/recorder_dumps.hpp"
 
+#include "agent/rank_folders.hpp"
 #include "base/file_io.hpp"
 #include "hang/flight_recorder.hpp"
 
@@ -50,7 +51,7 @@ class AwaitedDump {
     const auto now = std::chrono::steady_clock::now();
     const std::string path = dump_of(folder_, rank_);
     struct stat status {};
-    if (now < next_ || ::lstat(path.c_str(), &status) != 0 || status.st_size == 0) {
+    if (now < next_ || ::lstat(path.c_str(), &status) != 0 || status.st_size == 0 || !is_of_rank(status.st_uid)) {
       return {};
     }
     const State state{status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
@@ -60,7 +61,7 @@ class AwaitedDump {
     pause_ = std::max(2 * pause_, kFirstPause);
     next_ = now + pause_;
     const auto limit = std::min(static_cast<std::size_t>(status.st_size), kMostDumpBytes);
-    auto groups = hang::read_flight_recorder(read_untrusted_file(path, limit));
+    auto groups = hang::read_flight_recorder(read_rank_file(path, limit));
     if (!groups) {
       return {};
     }
@@ -70,6 +71,13 @@ class AwaitedDump {
 
  private:
   using State = std::tuple<ino_t, off_t, time_t, long>;
+
+  /// The rank has made its pipe before it has told anybody where.
+  [[nodiscard]] bool is_of_rank(uid_t owner) const {
+    struct stat pipe {};
+    const bool is_there = ::lstat(pipe_of(folder_, rank_).c_str(), &pipe) == 0;
+    return owner == ::geteuid() || (is_there && owner == pipe.st_uid);
+  }
 
   int rank_;
   std::string folder_;

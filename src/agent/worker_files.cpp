@@ -1,6 +1,7 @@
 // Reads workers' error files, and compares the progress file.
 #include "agent/worker_files.hpp"
 
+#include "agent/rank_folders.hpp"
 #include "agent/run.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
@@ -44,7 +45,7 @@ std::string make_folder(const std::filesystem::path& folder) {
 std::string read_files(const std::vector<std::string>& paths) {
   std::string lines;
   for (const std::string& path : paths) {
-    lines += read_error_file(read_untrusted_file(path, kMostErrorFileBytes)) + '\n';
+    lines += read_error_file(read_rank_file(path, kMostErrorFileBytes)) + '\n';
   }
   return lines;
 }

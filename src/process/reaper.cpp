@@ -156,6 +156,8 @@ Death Reaper::find_death(pid_t pid) {
   if (has_failed) {
     death.use.limits = limits_of(pid);
   }
+  struct stat folder {};
+  death.user = ::stat(("/proc/" + std::to_string(pid)).c_str(), &folder) == 0 ? folder.st_uid : 0;
   return death;
 }
 

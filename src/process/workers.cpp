@@ -79,6 +79,7 @@ void Workers::note_end(const Death& death) {
   state.is_alive = false;
   state.ended = Clock::now();
   state.use = death.use;
+  state.user = death.user;
 }
 
 void Workers::signal_all(int signal) const {

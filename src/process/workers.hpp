@@ -96,6 +96,8 @@ class Workers {
   [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const { return states_[worker].ended; }
   /// Resources used by a worker that failed.
   [[nodiscard]] const ProcessUse& use(std::size_t worker) const { return states_[worker].use; }
+  /// The user as whom a worker ended; 0: root, or unknown.
+  [[nodiscard]] uid_t user(std::size_t worker) const { return states_[worker].user; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
   /// errno of binding the last worker to memory nodes, equal for all workers; 0: none.
@@ -115,6 +117,7 @@ class Workers {
     Clock::time_point started{};
     Clock::time_point ended{};
     ProcessUse use{};
+    uid_t user = 0;
   };
 
   template <typename Is>

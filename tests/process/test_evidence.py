@@ -218,3 +218,77 @@ def test_the_guard_removes_a_folder_in_which_nothing_was_written(muster):
 
     assert "about their end" not in job.err.text
     assert not folder.parent.exists()
+
+
+# Ranks of root's jobs that drop to another user.
+
+DROPPED = ["--", "setpriv", "--reuid", str(NOBODY), "--clear-groups", sys.executable, "-c"]
+STRANGER = NOBODY - 1
+
+
+def open_to_all(tmp_path):
+    tmp_path.chmod(0o1777)
+    for folder in [*tmp_path.parents][:3]:
+        folder.chmod(folder.stat().st_mode | 0o011)
+
+
+def as_stranger(work):
+    """True if the work of another user went through."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(STRANGER, STRANGER, STRANGER)
+            os.setresuid(STRANGER, STRANGER, STRANGER)
+            work()
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("has_logs", [False, True])
+def test_what_a_rank_that_has_dropped_wrote_is_kept(muster, home, tmp_path, has_logs):
+    open_to_all(tmp_path)
+    logs = tmp_path / "logs"
+    options = [f"--log-dir={logs}"] if has_logs else []
+    script = WRITES + SHOW_FOLDER + ENDS["fails"]
+    job = muster.run("--nproc-per-node=1", *options, *DROPPED, script, env={"HOME": home}, report=True)
+
+    place = logs / "attempt_0" if has_logs else tmp_path
+    dump = place / "comm_lib_trace_rank_0"
+    error = place / "torchelastic_error_rank_0.json"
+    assert (kept_at(job), kept_at(job, "error file")) == ([str(dump)], [str(error)]), job.words()
+    assert [dump.stat().st_uid, error.stat().st_uid] == [NOBODY, NOBODY]
+    assert "error of rank 0" in job.err.text
+    assert not own_folder(job).parent.exists()
+
+
+def test_nothing_is_left_of_a_rank_that_has_dropped_and_succeeded(muster, home, tmp_path):
+    open_to_all(tmp_path)
+    job = muster.run("--nproc-per-node=1", *DROPPED, WRITES + SHOW_FOLDER, env={"HOME": home}, report=True)
+
+    assert job.code == 0, job.words()
+    assert job.report["evidence"] == []
+    assert not own_folder(job).parent.exists()
+
+
+def test_a_stranger_does_not_find_the_folder_and_puts_no_evidence_there(muster, home, tmp_path):
+    open_to_all(tmp_path)
+    script = SHOW_FOLDER.join(["import os, signal\n", "signal.pause()"])
+    job = muster.start("--nproc-per-node=1", *DROPPED, script, env={"HOME": home}, report=True)
+    folder = own_folder(job)
+
+    assert not as_stranger(lambda: os.listdir(folder.parent))
+    assert not as_stranger(lambda: os.listdir(folder))
+    secret = Path(folder.parent, "secret")  # on the same file system
+    secret.write_text("of root")
+    assert as_stranger(lambda: (folder / "dump_0").write_text("false")), "one who has seen its name"
+    assert as_stranger(lambda: (folder / "link").symlink_to(secret))
+    os.link(secret, folder / "error_0.json")  # as where the kernel does not protect from this
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert kept_at(job) == [None], job.words()
+    assert kept_at(job, "error file") == kept_at(job, "other file") == []
+    assert f"it belongs to user {STRANGER}, who is not the rank's" in job.err.text
