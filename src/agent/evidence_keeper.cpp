@@ -232,7 +232,9 @@ std::vector<EvidenceSource> sources_of(const EvidenceFolder& folder) {
     sources.push_back({Kind::Dump, folder.rank, folder.attempt, std::move(dump)});
   }
   sources.push_back({Kind::AskedDump, folder.rank, folder.attempt, asked_dump(folder.path, folder.rank.value)});
-  sources.push_back({Kind::ErrorFile, folder.rank, folder.attempt, folder.error_file});
+  if (folder.error_file.starts_with(folder.path + "/")) {  // others stay where they are
+    sources.push_back({Kind::ErrorFile, folder.rank, folder.attempt, folder.error_file});
+  }
   const std::size_t most = sources.size() + kMostOtherFiles;
   std::error_code failed;
   for (fs::directory_iterator entry(folder.path, failed), end; !failed && entry != end; entry.increment(failed)) {
