@@ -41,6 +41,22 @@ def disk(tmp_path):
         yield one
 
 
+@pytest.fixture
+def start(launcher, torch_venv, four_hosts, disk):
+    """Starts a job whose rank hangs in that way, and returns its agents."""
+
+    def start_agent(node, kind, rank):
+        return launcher.start(
+            *[f"--nnodes={NODES}", f"--node-rank={node}", f"--nproc-per-node={WORKERS}", "--grace=1"],
+            *[f"--master-addr={four_hosts.address(0)}", f"--hang-report={LIMIT}"],
+            *[WORKER, kind, rank, disk.folder],
+            through=four_hosts.command("exec", str(node)),
+            env={"PYTHON_EXEC": torch_venv / "python3", "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": ""},
+        )
+
+    return lambda kind, rank: [start_agent(node, kind, rank) for node in range(NODES)]
+
+
 def named(text):
     return {int(rank) for rank in NAMED.findall(text)}
 
@@ -50,7 +66,11 @@ def named(text):
     "kind",
     [
         "asleep",
-        "loop",
+        "prints",
+        "stale lock",
+        "thread",
+        "coroutine",
+        "executor",
         "interpreter lock",
         "stopped",
         "frozen disk",
@@ -61,18 +81,9 @@ def named(text):
         "never came",
     ],
 )
-def test_the_rank_that_hangs_is_named(launcher, torch_venv, four_hosts, disk, kind, repetition):
+def test_the_rank_that_hangs_is_named(start, launcher, disk, kind, repetition):
     rank = random.Random(f"{kind} {repetition}").randrange(NODES * WORKERS)
-    agents = [
-        launcher.start(
-            *[f"--nnodes={NODES}", f"--node-rank={node}", f"--nproc-per-node={WORKERS}", "--grace=1"],
-            *[f"--master-addr={four_hosts.address(0)}", f"--hang-report={LIMIT}"],
-            *[WORKER, kind, rank, disk.folder],
-            through=four_hosts.command("exec", str(node)),
-            env={"PYTHON_EXEC": torch_venv / "python3", "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": ""},
-        )
-        for node in range(NODES)
-    ]  # fmt: skip
+    agents = start(kind, rank)
     own = agents[rank // WORKERS]
     own.out.wait_for("hangs now", seconds=START)
     if kind == "frozen disk":
@@ -87,15 +98,36 @@ def test_the_rank_that_hangs_is_named(launcher, torch_venv, four_hosts, disk, ki
     document = json.loads(answer.out.text)
     print(f"{kind}, rank {rank}, in {seconds:.2f} s:", *document["verdict"], sep="\n  ")
     disk.thaw()
-    for agent in agents:
-        agent.signal(signal.SIGTERM)
-    for agent in agents:
-        agent.end(START)
+    end(agents)
 
     assert document["missing"] == 0
     for text in [*reports, "\n".join(document["verdict"])]:
         assert rank in named(text)
         assert len(named(text)) <= MOST_NAMED
+
+
+@pytest.mark.parametrize("repetition", range(default_or_soak(1, 10)))
+def test_a_rank_in_an_endless_loop_is_said_to_work(start, repetition):
+    """Nobody knows of a loop that it never ends: the rank is no culprit before five limits have passed, and then not at once."""
+    rank = random.Random(f"loop {repetition}").randrange(NODES * WORKERS)
+    agents = start("loop", rank)
+    agents[rank // WORKERS].out.wait_for("hangs now", seconds=START)
+    for agent in agents:
+        agent.err.wait_for(f"the job waits for rank {rank}, which works: ", seconds=START)
+    reports = [agent.err.text for agent in agents]
+    end(agents)
+
+    for text in reports:
+        before = text[: text.index("the job waits for")]
+        assert "has not moved" not in before
+        assert named(before) == set()
+
+
+def end(agents):
+    for agent in agents:
+        agent.signal(signal.SIGTERM)
+    for agent in agents:
+        agent.end(START)
 
 
 def test_nobody_is_named_while_a_single_rank_compiles_evaluates_or_saves(launcher, torch_venv, tmp_path):

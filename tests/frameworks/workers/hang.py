@@ -1,10 +1,12 @@
 """Trains with gloo until one rank hangs in the way that its arguments say: KIND RANK FOLDER."""
 
+import asyncio
 import atexit
 import ctypes
 import os
 import signal
 import sys
+import threading
 import time
 
 KIND, RANK, FOLDER = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -40,10 +42,29 @@ def read_batches():
     return list(DataLoader(Stuck(), num_workers=1))
 
 
+def load_extension():
+    """Waits for a lock that another process has left behind."""
+    import torch.utils.cpp_extension
+
+    with open(os.path.join(FOLDER, "lock"), "wb"):
+        pass
+    torch.utils.cpp_extension.load("extension", [__file__], build_directory=FOLDER)
+
+
+def print_on():
+    while True:
+        time.sleep(3)
+        print("heartbeat", flush=True)
+
+
 def hang(distributed, tensor):
     print("hangs now", flush=True)
-    if KIND == "asleep":
+    if KIND == "prints":
+        threading.Thread(target=print_on, daemon=True).start()
+    if KIND in ("asleep", "prints", "thread", "coroutine", "executor"):
         load_shard()
+    elif KIND == "stale lock":
+        load_extension()
     elif KIND == "loop":
         spin()
     elif KIND == "interpreter lock":
@@ -80,4 +101,22 @@ def train(is_other):
         atexit.register(load_shard)
 
 
-train(int(os.environ["RANK"]) == RANK)
+async def train_below_asyncio(is_other):
+    if KIND == "coroutine":
+        train(is_other)
+    else:
+        await asyncio.get_running_loop().run_in_executor(None, train, is_other)
+
+
+def main(is_other):
+    if KIND == "thread":
+        thread = threading.Thread(target=train, args=[is_other])
+        thread.start()
+        thread.join()
+    elif KIND in ("coroutine", "executor"):
+        asyncio.run(train_below_asyncio(is_other))
+    else:
+        train(is_other)
+
+
+main(int(os.environ["RANK"]) == RANK)
