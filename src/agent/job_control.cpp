@@ -341,7 +341,8 @@ void JobControl::describe_pending() {
 
 EvidenceSources JobControl::sources_of(const std::string& what) const {
   const bool may_ask_recorders = asks_.contains(hang::Question::Recorder);
-  EvidenceSources sources{may_ask_recorders ? recorders_ : RecorderFolders(), /*asks_recorders=*/what != kStacks, nccl_, asks_};
+  EvidenceSources sources{may_ask_recorders ? recorders_ : RecorderFolders(), /*asks_recorders=*/what != kStacks, nccl_,
+                          asks_};
   sources.nccl.is_confirmed = what == kNcclOfAnyVersion;
   sources.nccl.is_wished = what == kNcclToo || sources.nccl.is_confirmed;
   return sources;

@@ -18,8 +18,8 @@ namespace muster {
 /// The sources of evidence beside /proc. An empty one is not asked.
 struct EvidenceSources {
   RecorderFolders recorder_folders = {};  ///< where PyTorch's flight recorders listen
-  bool asks_recorders = false;       ///< else it is only found out whether there are any
-  NcclQuestion nccl = {};            ///< asked on the node of rank 0, about all ranks, if a person wishes it
+  bool asks_recorders = false;            ///< else it is only found out whether there are any
+  NcclQuestion nccl = {};                 ///< asked on the node of rank 0, about all ranks, if a person wishes it
   std::set<hang::Question> may = hang::usual_questions();  ///< of stacks and py-spy
   std::chrono::milliseconds most_time{4'000};              ///< after which nobody waits for the answer
 };

@@ -175,7 +175,7 @@ std::optional<Evidence> read_line(const std::string& line) {
 }
 
 /// `ranks`: of the node, see `join_lines`. NCCL tells the node with rank 0 the counts of all ranks.
-bool speaks_of_its_own(const Evidence& node, const std::string& ranks) {
+bool names_only_own_ranks(const Evidence& node, const std::string& ranks) {
   const auto own = ranks == "none" ? std::optional(std::vector<int>()) : parse_ranges(ranks);
   const auto is_own = [&](int rank) { return std::ranges::binary_search(*own, rank); };
   const auto may_tell = [&](const RankProgress& one) {
@@ -286,7 +286,7 @@ Evidence join_lines(const std::vector<std::string>& lines, const std::vector<std
   Evidence evidence{.ranks = {}, .quiet = kNeverQuiet};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     auto node = read_line(lines[i]);
-    if (node && speaks_of_its_own(*node, i < ranks.size() ? ranks[i] : "")) {
+    if (node && names_only_own_ranks(*node, i < ranks.size() ? ranks[i] : "")) {
       add_node(evidence, std::move(*node));
     } else {
       ++evidence.missing;

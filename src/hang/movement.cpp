@@ -3,10 +3,13 @@
 
 #include "hang/occupation.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace muster::hang {
 namespace {
@@ -24,6 +27,13 @@ bool has_passed(const RankEvidence& now, const RankEvidence& was) {
 /// Has entered a collective since, or one that it had entered is completed.
 bool has_progressed(const RankEvidence& now, const RankEvidence& was) {
   return !now.groups.empty() && !was.groups.empty() && now.groups != was.groups;
+}
+
+/// True in a wait that may end by a timer, and begin again. Any other has brought something when it ends.
+bool may_time_out(const Place& place) {
+  static constexpr std::array<std::string_view, 6> kTimed{"sleep", "poll", "select", "futex", "epoll", "sigtimedwait"};
+  return place.wait.empty() ||
+         std::ranges::any_of(kTimed, [&](std::string_view word) { return place.wait.find(word) != std::string::npos; });
 }
 
 /// The growth in a second; 0 where a number could not be read this time.
@@ -47,19 +57,18 @@ void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
     now.is_moving = true;
     return;
   }
-  if (now.place.state == 'D') {  // each system call that it comes out of is a switch
-    now.is_moving = now.counters.switches != was.counters.switches;
-    return;
-  }
+  const bool cannot_run = now.place.state == 'D';  // in one system call
   const double switches = rate(now.counters.switches, was.counters.switches, seconds);
-  switch (occupation_of(now.place)) {
+  const bool has_waited =
+      switches >= kThresholds.switches || (switches > 0 && (cannot_run || !may_time_out(now.place)));
+  switch (cannot_run ? Occupation::Unknown : occupation_of(now.place)) {
     case Occupation::WaitsForRanks:
       now.is_moving = has_passed(now, was);
       break;
     case Occupation::WaitsForLock:
       break;
     default:
-      now.is_spinning = now.cpu_share >= kThresholds.cpu_share || switches >= kThresholds.switches;
+      now.is_spinning = now.cpu_share >= kThresholds.cpu_share || has_waited;
       now.is_moving = now.is_spinning || has_done_more_than_compute(now.counters, was.counters, seconds);
       now.is_spinning = now.is_spinning && !has_done_more_than_compute(now.counters, was.counters, seconds);
   }

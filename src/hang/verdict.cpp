@@ -212,8 +212,8 @@ Verdict judge_absent(Activities& activities, const std::vector<RankEvidence>& ev
   return verdict;
 }
 
-/// For a job in which nobody is known to wait for others. That it stands still is known only where all ranks are held by
-/// a lock or the kernel: whatever else they wait for may come.
+/// For a job in which nobody is known to wait for others. That it stands still is known only where the kernel or the lock of
+/// a file holds all ranks: whatever else they wait for may come.
 Verdict judge_without_waits(Activities& activities, const std::vector<RankEvidence>& evidence) {
   if (activities.has(Activity::Works)) {
     return make_verdict(Finding::Moving, activities.ranks(Activity::Works), evidence);
@@ -222,8 +222,7 @@ Verdict judge_without_waits(Activities& activities, const std::vector<RankEviden
     return make_verdict(Finding::Unknown, activities.ranks(Activity::Unknown), evidence);
   }
   const bool are_held = std::ranges::all_of(evidence, [](const RankEvidence& one) {
-    return cannot_run(one.place) || one.place.wait.starts_with("futex") ||
-           occupation_of(one.place) == Occupation::WaitsForLock;
+    return cannot_run(one.place) || occupation_of(one.place) == Occupation::WaitsForLock;
   });
   const bool are_idle = activities.has(Activity::Idle) || !are_held;
   return make_verdict(are_idle ? Finding::Idle : Finding::Still, {}, evidence);

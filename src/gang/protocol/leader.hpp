@@ -146,7 +146,7 @@ class Leader {
   template <typename Other>
   void take(LinkId link, const Other& unexpected, Instant now);
 
-  // What a node may speak of.
+  // These tell what a node may speak of.
   [[nodiscard]] bool is_of(LinkId link, GlobalRank rank);
   [[nodiscard]] bool is_watcher(LinkId link);
   [[nodiscard]] std::optional<Failure> own_failure(LinkId link, Failure failure);
