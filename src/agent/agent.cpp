@@ -95,6 +95,7 @@ int Agent::run() {
   progress_.start();
   start_control();
   record_.ranks = [this] { return rank_states(); };
+  record_.asked = [this] { return control_.asked(); };
   const auto opened = record_.open();
   record({.kind = ledger::Kind::Joining});
   if (const auto contributed = opened ? startup_.contribute() : opened; contributed) {

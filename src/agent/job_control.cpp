@@ -343,6 +343,7 @@ EvidenceSources JobControl::sources_of(const std::string& what) const {
   const bool may_ask_recorders = asks_.contains(hang::Question::Recorder);
   EvidenceSources sources{may_ask_recorders ? recorders_ : RecorderFolders(), /*asks_recorders=*/what != kStacks, nccl_,
                           asks_};
+  sources.asked = asked_ ? asked_->get() : nullptr;
   sources.nccl.is_confirmed = what == kNcclOfAnyVersion;
   sources.nccl.is_wished = what == kNcclToo || sources.nccl.is_confirmed;
   return sources;
@@ -364,9 +365,23 @@ void JobControl::describe_stacks(const std::set<int>& numbers, const EvidenceSou
   if (sources.asks_recorders) {
     owner_.disregard_output(kRecorderTime);
   }
-  helper_.start(
-      {[this, sources, store] { return stacks_line(sources, store); }, sources.most_time,
-       [this, numbers](const HelperTask::Answer& answer) { send_description(numbers, answer.value_or("")); }});
+  helper_.start({[this, sources, store] { return stacks_line(sources, store); }, sources.most_time,
+                 [this, numbers](const HelperTask::Answer& answer) {
+                   log_asked();
+                   send_description(numbers, answer.value_or(""));
+                 }});
+}
+
+std::map<std::string, std::uint64_t> JobControl::asked() const {
+  return hang::by_name(asked_ ? *asked_->get() : hang::AskedCounts{});
+}
+
+void JobControl::log_asked() const {
+  std::vector<std::string> counts;
+  for (const auto& [name, times] : asked()) {
+    counts.push_back(name + " " + std::to_string(times));
+  }
+  log_debug("asked about the ranks of this node so far: " + join(counts, ", "));
 }
 
 void JobControl::send_description(const std::set<int>& numbers, const std::string& line) {

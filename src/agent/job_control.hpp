@@ -6,6 +6,7 @@
 #include "agent/hang_record.hpp"
 #include "agent/hang_watch.hpp"
 #include "agent/rank_evidence.hpp"
+#include "base/file_io.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "hang/process_memory.hpp"
@@ -15,6 +16,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -86,6 +88,8 @@ class JobControl : private HangWatchOwner {
   void take_notice(const gang::SuspendNotice& notice, int attempt);
 
   /// Watches an attempt for hangs. To be called on one node of the job, for each attempt.
+  /// How often looks at the ranks have asked what, by the names of --hang-ask.
+  [[nodiscard]] std::map<std::string, std::uint64_t> asked() const;
   void watch_for_hangs(hang::StallDetector detector) { hang_watch_.start(std::move(detector)); }
   /// No worker runs any more.
   void stop_watching() { hang_watch_.stop(); }
@@ -130,6 +134,7 @@ class JobControl : private HangWatchOwner {
   void ask_about_stacks(Question& question, const char* what, std::function<void(const std::string& why_not)> then);
   void answer(Question& question, const std::string& why_not = "");
   [[nodiscard]] static hang::Evidence evidence(const Question& question);
+  void log_asked() const;
   [[nodiscard]] EvidenceSources sources_of(const std::string& what) const;
   [[nodiscard]] json::object status_answer() const;
   [[nodiscard]] static std::vector<std::string> judge(const hang::Evidence& evidence);
@@ -169,6 +174,7 @@ class JobControl : private HangWatchOwner {
   bool is_describing_ = false;
   HangWatch hang_watch_;
   std::set<hang::Question> asks_ = hang::usual_questions();
+  Result<SharedArray<hang::AskedCounts>> asked_ = share_array<hang::AskedCounts>(1);  ///< counted in helper processes
   NcclQuestion nccl_;
   RecorderFolders recorders_;
 };

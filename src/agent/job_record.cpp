@@ -147,7 +147,8 @@ std::string JobRecord::page() const {
   const gang::GangConfig& config = run_.job.gang.config;
   return ledger::to_prometheus(
       ledger_, now_by<std::chrono::steady_clock>(),
-      {config.job.job_id == kNoJobId ? "" : config.job.job_id, run_.options.host_name, config.version}, ranks());
+      {config.job.job_id == kNoJobId ? "" : config.job.job_id, run_.options.host_name, config.version}, ranks(),
+      asked());
 }
 
 void JobRecord::send_page(MetricsServer::Send send) {

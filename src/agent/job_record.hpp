@@ -12,7 +12,9 @@
 #include "process/helper_process.hpp"
 #include "process/timers.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +31,9 @@ class JobRecord {
 
   /// Reads the state of the living ranks. Called in a helper process.
   std::function<std::vector<ledger::RankState>()> ranks;
+
+  /// Likewise, how often looks at the ranks have asked what.
+  std::function<std::map<std::string, std::uint64_t>()> asked;
 
   /// Opens what the options name. Fails if the address of --metrics cannot be taken.
   [[nodiscard]] Result<> open();

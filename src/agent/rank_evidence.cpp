@@ -158,10 +158,17 @@ std::uint64_t cpu_ms_of(const std::string& task, const Process& process) {
   return nanoseconds > 0 ? nanoseconds / kNanoseconds : milliseconds_of(process.cpu_ticks);
 }
 
-/// True of a thread in read(2) of its standard input.
-bool reads_input(const std::string& task) {
+/// True of a thread in read(2) of its standard input, or of a terminal.
+bool reads_input(pid_t process, const std::string& task) {
   const std::vector<std::string> call = words_of(first_line(task + "syscall"));
-  return call.size() > 1 && call[0] == std::to_string(SYS_read) && call[1] == "0x0";
+  if (call.size() < 2 || call[0] != std::to_string(SYS_read)) {
+    return false;
+  }
+  constexpr int kHexadecimal = 16;
+  const std::string file = "fd/" + std::to_string(std::strtoul(call[1].c_str(), nullptr, kHexadecimal));
+  std::error_code failed;
+  const std::string path = std::filesystem::read_symlink(proc_file(process, file.c_str()), failed).string();
+  return file == "fd/0" || path.starts_with("/dev/pts/") || path.starts_with("/dev/tty");
 }
 
 /// The folder of a thread in /proc.
@@ -177,7 +184,7 @@ hang::RankEvidence describe_running(const Process& program, std::uint64_t thread
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
   evidence.place.state = state >= 2 && state < stat.size() ? stat[state] : program.state;
-  evidence.place.wait = kernel_function_in(task) + std::string(reads_input(task) ? hang::kOfInput : "");
+  evidence.place.wait = kernel_function_in(task) + std::string(reads_input(program.pid, task) ? hang::kOfInput : "");
   for (const Process& process : below) {
     if (process.pid != program.pid) {
       evidence.counters.children_ms += milliseconds_of(process.cpu_ticks);
@@ -270,10 +277,18 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)}, *rights);
 }
 
+/// Counts questions in memory that several processes share; null: nobody does.
+void count(hang::AskedCounts* asked, hang::Question question, std::size_t times = 1) {
+  if (asked != nullptr) {
+    std::atomic_ref(asked->at(static_cast<std::size_t>(question))).fetch_add(times);
+  }
+}
+
 /// Shared by the readers of a node's ranks; empty where no memory can be shared.
 struct Shared {
   sem_t py_spies;  ///< that may still be started
   int watched;     ///< ranks that are looked at again
+  hang::AskedCounts* asked;
 };
 
 /// Runs of py-spy at once on a node; each takes a CPU for a moment.
@@ -313,6 +328,7 @@ Result<std::vector<hang::Thread>> ask_py_spy(pid_t process, const std::string& w
   if (!py_spy) {
     return Error{ErrorKind::System, why + "; " + py_spy.error().message};
   }
+  count(shared->asked, hang::Question::PySpy);
   const auto answer = py_spy->finish(deadline);
   return answer ? hang::read_py_spy(*answer, static_cast<std::uint64_t>(process))
                 : Error{ErrorKind::System, "py-spy has not answered in time"};
@@ -387,6 +403,9 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
                               ? find_program(worker, below)
                               : Program{worker, Error{ErrorKind::BadData, "--hang-ask has no stacks"}};
   const pid_t pid = program.process.pid;
+  if (program.stack && shared != nullptr) {
+    count(shared->asked, hang::Question::Stacks);
+  }
   auto threads = read_threads(program, may, shared, deadline);
   if (!threads) {
     hang::RankEvidence rank = describe_running(program.process, static_cast<std::uint64_t>(pid), below);
@@ -415,9 +434,10 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
 /// as long as the rank does, and must not hide the others.
 class RankReaders {
  public:
-  RankReaders(const std::set<hang::Question>& may, std::chrono::milliseconds time, std::chrono::milliseconds extra_time)
-      : may_(may), end_(Clock::now() + time), extra_time_(extra_time), shared_(share_array<Shared>(1)) {
+  RankReaders(const EvidenceSources& sources, std::chrono::milliseconds time, std::chrono::milliseconds extra_time)
+      : may_(sources.may), end_(Clock::now() + time), extra_time_(extra_time), shared_(share_array<Shared>(1)) {
     if (shared_) {
+      shared_->get()->asked = sources.asked;
       (void)::sem_init(&shared_->get()->py_spies, /*pshared=*/1, kMostPySpies);
     }
   }
@@ -492,11 +512,12 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   std::vector<int> asked;
   if (sources.asks_recorders) {
     asked = ask_recorders(recorders, sources.recorder_folders);  // first: they need a second
+    count(sources.asked, hang::Question::Recorder, asked.size());
   }
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status).all};
   gathered.has_idle_recorders = !recorders.empty() && !sources.asks_recorders;
-  RankReaders readers(sources.may, time, most_time - time);
+  RankReaders readers(sources, time, most_time - time);
   for (const control::WorkerStatus& worker : status.workers) {
     hang::RankEvidence& evidence = gathered.ranks.emplace_back();
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
@@ -519,6 +540,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   const bool asks_nccl = sources.nccl.is_wished && contains_rank_zero(status);
   const NcclAnswer nccl = asks_nccl ? ask_nccl(sources.nccl, processes_of(gathered.ranks), end) : NcclAnswer();
   gathered.nccl = nccl.sentence;
+  count(sources.asked, hang::Question::Nccl, nccl.told.empty() ? 0 : 1);
   gathered.progress = read_dumps(asked, sources.recorder_folders, end);
   if (gathered.progress.empty()) {
     gathered.progress = hang::to_progress(hang::parse_ras(nccl.told), sources.nccl.world_size);

@@ -21,7 +21,8 @@ struct EvidenceSources {
   bool asks_recorders = false;            ///< else it is only found out whether there are any
   NcclQuestion nccl = {};                 ///< asked on the node of rank 0, about all ranks, if a person wishes it
   std::set<hang::Question> may = hang::usual_questions();  ///< of stacks and py-spy
-  std::chrono::milliseconds most_time{4'000};              ///< after which nobody waits for the answer
+  hang::AskedCounts* asked = nullptr;          ///< in memory that helper processes share; null: nobody counts
+  std::chrono::milliseconds most_time{4'000};  ///< after which nobody waits for the answer
 };
 
 /// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.

@@ -10,7 +10,7 @@
 
 namespace muster::hang {
 
-/// Follows the kernel function in `Place::wait` where that reads standard input.
+/// Follows the kernel function in `Place::wait` where that reads standard input or a terminal.
 inline constexpr std::string_view kOfInput = " (standard input)";
 
 enum class Occupation {

@@ -20,6 +20,14 @@ std::string_view name_of(Question question) {
   return kNames.at(static_cast<std::size_t>(question));
 }
 
+std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts) {
+  std::map<std::string, std::uint64_t> named;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    named[std::string(name_of(static_cast<Question>(i)))] = counts.at(i);
+  }
+  return named;
+}
+
 std::set<Question> usual_questions() {
   return {Question::Stacks, Question::PySpy, Question::Recorder};
 }

@@ -4,6 +4,10 @@
 
 #include "base/result.hpp"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +20,14 @@ enum class Question {
   Recorder,  ///< PyTorch's flight recorder
   Nccl       ///< the RAS threads of NCCL; asked if a person wishes it, too
 };
+
+inline constexpr std::size_t kQuestions = 4;
+
+/// The times that each was asked, by its number.
+using AskedCounts = std::array<std::uint64_t, kQuestions>;
+
+/// {"stacks": 12, ...}
+[[nodiscard]] std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts);
 
 /// As in --hang-ask.
 [[nodiscard]] std::string_view name_of(Question question);

@@ -153,7 +153,13 @@ std::string to_trace(const Event& event, const std::optional<Span>& ended) {
   return text + (event.kind == Kind::JobEnded ? "\n]\n" : ",\n");
 }
 
-std::string to_prometheus(const Ledger& ledger, double now, const Names& names, const std::vector<RankState>& ranks) {
+std::string to_prometheus(const Ledger& ledger, double now, const Names& names, const std::vector<RankState>& ranks,
+                          const std::map<std::string, std::uint64_t>& asked) {
+  std::string questions =
+      heading("muster_questions_total", "counter", "Questions about the ranks of this node, see --hang-ask.");
+  for (const auto& [name, times] : asked) {
+    questions += "muster_questions_total{question=" + label_value(name) + "} " + std::to_string(times) + "\n";
+  }
   return heading("muster_info", "gauge", "The job, this node, and muster's version.") +
          "muster_info{job=" + label_value(names.job) + ",host=" + label_value(names.host) +
          ",version=" + label_value(names.version) + "} 1\n" +
@@ -166,6 +172,7 @@ std::string to_prometheus(const Ledger& ledger, double now, const Names& names, 
          metric("muster_restart_lost_seconds_total", "counter", "Time from failures until the next attempt ran.",
                 decimals(ledger.seconds(Phase::Restarting, now))) +
          metric("muster_ranks_alive", "gauge", "Workers of this node that run.", std::to_string(ledger.alive())) +
+         questions +
          of_ranks("muster_rank_output_age_seconds", "Time since the rank last wrote something.", ranks,
                   [](const RankState& rank) { return rank.output_age ? decimals(*rank.output_age) : ""; }) +
          of_ranks("muster_rank_step", "Step that the rank's program last told by progress().", ranks,

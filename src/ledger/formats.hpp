@@ -5,6 +5,7 @@
 #include "ledger/ledger.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,10 @@ struct RankState {
   std::optional<std::int64_t> step;  ///< last argument of progress()
 };
 
-/// The metrics in the text format of Prometheus. `now`: seconds of CLOCK_MONOTONIC.
+/// The metrics in the text format of Prometheus. `now`: seconds of CLOCK_MONOTONIC. `asked`: how often looks at the ranks have
+/// asked what.
 [[nodiscard]] std::string to_prometheus(const Ledger& ledger, double now, const Names& names,
-                                        const std::vector<RankState>& ranks);
+                                        const std::vector<RankState>& ranks,
+                                        const std::map<std::string, std::uint64_t>& asked);
 
 }  // namespace muster::ledger

@@ -215,9 +215,10 @@ def test_ranks_that_are_alike_accuse_nobody(muster, tmp_path):
 
 def test_what_cannot_be_read_accuses_nobody(muster):
     stops = "import os, signal\nif os.environ['RANK'] == '1': os.kill(os.getpid(), signal.SIGSTOP)\nsignal.pause()"
-    job = muster.start("--nproc-per-node=4", "--hang-report=1", "--hang-timeout=1", "--", "/usr/bin/python3", "-c", stops)
+    job = muster.start("-v", "--nproc-per-node=4", "--hang-report=1", "--hang-timeout=1", "--", "/usr/bin/python3", "-c", stops)
 
     job.err.wait_for("and whether the job hangs cannot be seen: rank ")
+    job.err.wait_for("asked about the ranks of this node so far: nccl 0, py-spy 0, recorder 0, stacks 0")
     status = muster.run("status", f"--job={job.guard()}")
     job.signal(signal.SIGTERM)
 

@@ -56,7 +56,9 @@ TEST(Formats, writes_metrics_with_escaped_labels) {
   Ledger ledger;
   Event joining{.kind = Kind::Joining};
   (void)ledger.add(joining);
-  const std::string page = to_prometheus(ledger, 2, {"a\"b\\c\nd", "host", "1"}, {{3, 1.5, 7}, {4, {}, {}}});
+  const std::string page =
+      to_prometheus(ledger, 2, {"a\"b\\c\nd", "host", "1"}, {{3, 1.5, 7}, {4, {}, {}}}, {{"py-spy", 4}});
+  EXPECT_NE(page.find("muster_questions_total{question=\"py-spy\"} 4\n"), std::string::npos);
   EXPECT_NE(page.find(R"(muster_info{job="a\"b\\c\nd",host="host",version="1"} 1)"), std::string::npos);
   EXPECT_NE(page.find("muster_phase{phase=\"waiting\"} 1\n"), std::string::npos);
   EXPECT_NE(page.find("muster_phase_seconds{phase=\"waiting\"} 2.000000\n"), std::string::npos);
@@ -66,7 +68,7 @@ TEST(Formats, writes_metrics_with_escaped_labels) {
 }
 
 TEST(Formats, leaves_out_metrics_of_ranks_that_have_none) {
-  EXPECT_EQ(to_prometheus({}, 0, {}, {}).find("muster_rank_step"), std::string::npos);
+  EXPECT_EQ(to_prometheus({}, 0, {}, {}, {}).find("muster_rank_step"), std::string::npos);
 }
 
 }  // namespace
