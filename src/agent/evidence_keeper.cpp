@@ -259,6 +259,7 @@ std::string find_core(const EndedWithCore& core) {
   const bool adds_pid = trim(read_untrusted_file("/proc/sys/kernel/core_uses_pid", 16)) == "1";
   glob_t found{};
   std::string answer = describe_copy("", "");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a helper process has one thread
   if (::glob(core_file_pattern(pattern, adds_pid, core).c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
     answer = describe_copy(found.gl_pathv[found.gl_pathc - 1], "");
   }
@@ -277,6 +278,15 @@ std::string take_field(std::string_view& text) {
 /// The fields in front of those of `describe_copy`.
 std::string name_source(GlobalRank rank, int attempt, Kind kind) {
   return to_string(rank) + '\0' + std::to_string(attempt) + '\0' + name_of(kind) + '\0';
+}
+
+std::string copy_folder(const EvidenceFolder& folder, const EvidencePlaces& places) {
+  std::string answer;
+  RankLimits limits{folder.user};
+  for (const EvidenceSource& source : sources_of(folder)) {
+    answer += name_source(source.rank, source.attempt, source.kind) + copy_one(source, places, limits);
+  }
+  return answer;
 }
 
 int read_number(const std::string& text) {
@@ -312,21 +322,43 @@ std::string name_evidence(const EvidenceSource& source, int copy) {
   return rank.substr(1) + count + "_" + fs::path(source.path).filename().string();
 }
 
+namespace {
+
+/// Stands for a conversion of core(5) in the name of a core file; "*" for those that are not known here.
+std::string value_of(char conversion, const EndedWithCore& core) {
+  switch (conversion) {
+    case 'p':
+    case 'P':
+      return std::to_string(core.pid);
+    case 's':
+      return std::to_string(core.signal);
+    case '%':
+      return "%";
+    default:
+      return "*";
+  }
+}
+
+/// For glob(3).
+std::string literal(char c) {
+  const bool is_special = std::string_view("*?[\\").find(c) != std::string_view::npos;
+  return is_special ? std::string{'\\', c} : std::string{c};
+}
+
+}  // namespace
+
 std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core) {
   std::string path;
   bool has_pid = false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
     if (c != '%' || i + 1 == pattern.size()) {
-      path += c == '*' || c == '?' || c == '[' || c == '\\' ? std::string{'\\', c} : std::string{c};
+      path += literal(c);
       continue;
     }
-    const char what = pattern[++i];
-    has_pid = has_pid || what == 'p';
-    path += what == 'p' || what == 'P' ? std::to_string(core.pid)
-            : what == 's'              ? std::to_string(core.signal)
-            : what == '%'              ? std::string("%")
-                                       : std::string("*");
+    const char conversion = pattern[++i];
+    has_pid = has_pid || conversion == 'p';
+    path += value_of(conversion, core);
   }
   path += adds_pid && !has_pid ? "." + std::to_string(core.pid) : "";
   return path.starts_with('/') ? path : core.folder + "/" + path;
@@ -381,10 +413,7 @@ void EvidenceKeeper::copy(Lot lot) {
   const auto work = [lot = std::move(lot), places] {
     std::string answer;
     for (const EvidenceFolder& folder : lot.folders) {
-      RankLimits limits{folder.user};
-      for (const EvidenceSource& source : sources_of(folder)) {
-        answer += name_source(source.rank, source.attempt, source.kind) + copy_one(source, places, limits);
-      }
+      answer += copy_folder(folder, places);
     }
     for (const EndedWithCore& core : lot.cores) {
       answer += name_source(core.rank, core.attempt, Kind::Core) + find_core(core);

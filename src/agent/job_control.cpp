@@ -373,7 +373,7 @@ void JobControl::describe_stacks(const std::set<int>& numbers, const EvidenceSou
 }
 
 std::map<std::string, std::uint64_t> JobControl::asked() const {
-  return hang::by_name(asked_ ? *asked_->get() : hang::AskedCounts{});
+  return hang::by_name(asked_ ? (*asked_)[0] : hang::AskedCounts{});
 }
 
 void JobControl::log_asked() const {

@@ -149,18 +149,20 @@ Result<std::optional<hang::NcclVersion>> version_in(pid_t process) {
   return hang::nccl_version(library, wheel.empty() ? std::vector<std::string>() : names_in(folder + "/root" + wheel));
 }
 
+/// The version of the first process that has one; empty: none has.
+std::string version_of_first(const std::vector<pid_t>& processes) {
+  for (const pid_t process : processes) {
+    const auto version = read_as(process, version_in);
+    if (version && *version) {
+      return hang::to_string(**version);
+    }
+  }
+  return "";
+}
+
 /// Found by a process of its own, since the files may make it wait.
 std::optional<hang::NcclVersion> find_version(const std::vector<pid_t>& processes, Clock::time_point deadline) {
-  const auto find = [&] {
-    for (const pid_t process : processes) {
-      const auto version = read_as(process, version_in);
-      if (version && *version) {
-        return hang::to_string(**version);
-      }
-    }
-    return std::string();
-  };
-  auto found = HelperAnswer::start(find);
+  auto found = HelperAnswer::start([&] { return version_of_first(processes); });
   return found ? hang::parse_nccl_version(found->take(deadline, {}).value_or("")) : std::nullopt;
 }
 

@@ -216,23 +216,29 @@ std::set<std::string> sockets_of(pid_t process) {
   return inodes;
 }
 
-/// A number that changes with the bytes that wait to be sent in its TCP sockets; 0: none do.
-std::uint64_t sending_of(pid_t process) {
+/// The sockets of a table that have bytes to send, and how many.
+std::string sending_in(const std::string& table, const std::set<std::string>& sockets) {
   constexpr std::size_t kQueues = 4;  // "00000000:00000000", see proc_net_tcp(5)
   constexpr std::size_t kInode = 9;
   constexpr int kMostLines = 20'000;
-  const std::set<std::string> sockets = sockets_of(process);
   std::string waiting;
-  for (const char* const name : {"net/tcp", "net/tcp6"}) {
-    std::ifstream table(proc_file(process, sockets.empty() ? "" : name));
-    std::string line;
-    for (int i = 0; i < kMostLines && std::getline(table, line); ++i) {
-      const std::vector<std::string> fields = words_of(line);
-      if (fields.size() > kInode && sockets.contains(fields[kInode]) && !fields[kQueues].starts_with("00000000:")) {
-        waiting += fields[kInode] + " " + fields[kQueues].substr(0, fields[kQueues].find(':')) + "\n";
-      }
+  std::ifstream lines(table);
+  std::string line;
+  for (int i = 0; i < kMostLines && std::getline(lines, line); ++i) {
+    const std::vector<std::string> fields = words_of(line);
+    if (fields.size() > kInode && sockets.contains(fields[kInode]) && !fields[kQueues].starts_with("00000000:")) {
+      waiting += fields[kInode] + " " + fields[kQueues].substr(0, fields[kQueues].find(':')) + "\n";
     }
   }
+  return waiting;
+}
+
+/// A number that changes with the bytes that wait to be sent in its TCP sockets; 0: none do.
+std::uint64_t sending_of(pid_t process) {
+  const std::set<std::string> sockets = sockets_of(process);
+  const std::string waiting = sockets.empty() ? ""
+                                              : sending_in(proc_file(process, "net/tcp"), sockets) +
+                                                    sending_in(proc_file(process, "net/tcp6"), sockets);
   return waiting.empty() ? 0 : std::hash<std::string>()(waiting) >> 1U;  // JSON's numbers have a sign
 }
 
@@ -501,6 +507,16 @@ bool contains_rank_zero(const control::NodeStatus& status) {
   return std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank) != status.workers.end();
 }
 
+/// Adds what NCCL says; its counts only where no recorder has told more.
+void add_nccl(hang::Evidence& gathered, const EvidenceSources& sources, Clock::time_point end) {
+  NcclAnswer nccl = ask_nccl(sources.nccl, processes_of(gathered.ranks), std::max(end, Clock::now() + kTimeForNccl));
+  count(sources.asked, hang::Question::Nccl, nccl.told.empty() ? 0 : 1);
+  gathered.nccl = std::move(nccl.sentence);
+  if (gathered.progress.empty()) {
+    gathered.progress = hang::to_progress(hang::parse_ras(nccl.told), sources.nccl.world_size);
+  }
+}
+
 }  // namespace
 
 hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
@@ -537,13 +553,9 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     gathered.ranks[i].quiet_ms = static_cast<std::uint64_t>(quiet_seconds(status.workers[i]) * kMilliseconds);
   }
   const auto end = std::max(deadline, Clock::now() + kTimeForNccl);
-  const bool asks_nccl = sources.nccl.is_wished && contains_rank_zero(status);
-  const NcclAnswer nccl = asks_nccl ? ask_nccl(sources.nccl, processes_of(gathered.ranks), end) : NcclAnswer();
-  gathered.nccl = nccl.sentence;
-  count(sources.asked, hang::Question::Nccl, nccl.told.empty() ? 0 : 1);
   gathered.progress = read_dumps(asked, sources.recorder_folders, end);
-  if (gathered.progress.empty()) {
-    gathered.progress = hang::to_progress(hang::parse_ras(nccl.told), sources.nccl.world_size);
+  if (sources.nccl.is_wished && contains_rank_zero(status)) {
+    add_nccl(gathered, sources, end);
   }
   return gathered;
 }

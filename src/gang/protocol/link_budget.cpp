@@ -106,7 +106,7 @@ using std::chrono::seconds;
 
 /// Numbers of addresses that are named for each reason, and in all.
 constexpr std::size_t kNamedOfReason = 5;
-constexpr std::size_t kNamed = 50;
+constexpr std::size_t kNamedConnections = 50;
 /// Fewer connections in a span are not worth a line.
 constexpr std::size_t kLeastCounted = 30;
 constexpr std::size_t kMostAddresses = 1'000;
@@ -129,11 +129,11 @@ std::string with_commas(std::size_t number) {
 std::string RejectedConnectionLog::note(const std::string& address, const std::string& why, Instant now) {
   count(address, now);
   const std::string who = address + ": it " + why;
-  if (named_.size() == kNamed || named_.contains(who) || by_reason_[why] == kNamedOfReason) {
+  if (named_.size() == kNamedConnections || named_.contains(who) || by_reason_[why] == kNamedOfReason) {
     return {};
   }
   named_.insert(who);
-  const bool is_last = ++by_reason_[why] == kNamedOfReason || named_.size() == kNamed;
+  const bool is_last = ++by_reason_[why] == kNamedOfReason || named_.size() == kNamedConnections;
   return "refused a connection from " + who + (is_last ? "; further ones are counted" : "");
 }
 
