@@ -24,9 +24,12 @@
 namespace muster {
 namespace {
 
-/// True where the ranks of each node follow from its place alone.
+/// True where the ranks of each node follow from its place alone: no rank table gives them, now or when it comes.
 bool are_ranks_by_place(const JobPlan& job) {
-  return job.input && !job.input->ranked && !job.input->generated && !job.plan.awaits_table && job.others.empty();
+  const bool has_table = std::ranges::any_of(job.inputs, &Input::is_rank_table) ||
+                         (job.input && (job.input->ranked || job.input->generated || job.input->job.network ||
+                                        job.input->job.route || job.input->job.generates.wanted));
+  return job.input && !has_table && !job.plan.awaits_table && job.others.empty();
 }
 
 /// The gang's setup with one key for each exchanged value.

@@ -25,7 +25,7 @@ print("written", flush=True)
 ENDS = {
     "fails": "sys.exit(3)",
     "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
-    "hangs": "all_reduce()",
+    "hangs": "signal.pause()",
 }
 
 
@@ -48,7 +48,7 @@ def kept_at(job, kind="flight recorder"):
 @pytest.mark.parametrize("how", ENDS)
 def test_dumps_are_kept_where_pytorch_would_have_put_them(muster, home, tmp_path, how):
     ends = ["--hang-timeout=1"] if how == "hangs" else []
-    end = f'os.environ["RANK"] == "1" and {ENDS[how]}; all_reduce()'
+    end = "all_reduce()" if how == "hangs" else f'os.environ["RANK"] == "1" and {ENDS[how]}; all_reduce()'
     command = ["--no-python", *waiting_ranks.program(tmp_path / "program", f"{WRITES}\n{end}")]
     job = muster.run("--nproc-per-node=2", *ends, *command, env={"HOME": home}, report=True)
 

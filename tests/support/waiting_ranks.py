@@ -22,6 +22,8 @@ def program(folder, code):
     """The command of a program with this code, in which `all_reduce()` waits for ever."""
     module = folder / "torch" / "distributed" / "distributed_c10d.py"
     module.parent.mkdir(parents=True, exist_ok=True)
+    for package in (folder / "torch", module.parent):
+        (package / "__init__.py").touch()  # else a torch that is installed is found before it
     module.write_text(COLLECTIVE)
     lines = ["from torch.distributed.distributed_c10d import all_reduce", *code.strip().splitlines()]
     (folder / "train.py").write_text("\n".join(lines) + "\n")

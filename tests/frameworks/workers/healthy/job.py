@@ -102,6 +102,7 @@ def main():
     job = Job(float(seconds), float(limit), pathlib.Path(folder))
     next(vars(file)[name] for file in (calls, roles, servers, training) if name in vars(file))(job)
     if job.distributed is not None:
+        job.distributed.barrier()  # whoever is in the last collective loses no peer
         job.distributed.destroy_process_group()
 
 
