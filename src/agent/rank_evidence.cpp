@@ -143,12 +143,10 @@ std::vector<std::string> words_of(const std::string& line) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-/// Page faults of a thread that had to read from a disk, see proc_pid_stat(5).
-std::uint64_t page_reads_of(const std::string& task) {
-  constexpr std::size_t kMajorFaults = 9;  // behind the name, which may have any characters
+/// The fields of a thread in proc_pid_stat(5) from its state on, behind the name, which may have any characters.
+std::vector<std::string> stat_of(const std::string& task) {
   const std::string stat = first_line(task + "stat");
-  const std::vector<std::string> fields = words_of(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
-  return fields.size() > kMajorFaults ? std::strtoull(fields[kMajorFaults].c_str(), nullptr, 10) : 0;
+  return words_of(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
 }
 
 /// CPU time of a thread. Where the kernel keeps no statistics of its own for the scheduler, that of the process.
@@ -179,11 +177,11 @@ std::string task_of(pid_t process, std::uint64_t thread) {
 /// `place` and `counters` of a thread.
 hang::RankEvidence describe_running(const Process& program, std::uint64_t thread, const std::vector<Process>& below) {
   const std::string task = task_of(program.pid, thread);
-  const std::string stat = first_line(task + "stat");
-  const std::size_t state = stat.rfind(')') + 2;
+  constexpr std::size_t kMajorFaults = 9;  // those that had to read from a disk
+  const std::vector<std::string> stat = stat_of(task);
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
-  evidence.place.state = state >= 2 && state < stat.size() ? stat[state] : program.state;
+  evidence.place.state = stat.empty() ? program.state : stat.front().front();
   evidence.place.wait = kernel_function_in(task) + std::string(reads_input(program.pid, task) ? hang::kOfInput : "");
   for (const Process& process : below) {
     if (process.pid != program.pid) {
@@ -193,7 +191,8 @@ hang::RankEvidence describe_running(const Process& program, std::uint64_t thread
   }
   evidence.counters.switches = number_at(read_fields(task + "status"), "voluntary_ctxt_switches");
   evidence.counters.cpu_ms = cpu_ms_of(task, program);
-  evidence.counters.page_reads = page_reads_of(task);
+  evidence.counters.page_reads =
+      stat.size() > kMajorFaults ? std::strtoull(stat[kMajorFaults].c_str(), nullptr, 10) : 0;
   evidence.counters.io_bytes += io_bytes_of(program.pid);
   return evidence;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -97,25 +98,24 @@ bool matches(const Row& row, const Frame& frame) {
   return is_there && (row.function.empty() || last_name(frame.function) == row.function);
 }
 
-template <std::size_t N>
-bool has_any(const std::array<Row, N>& rows, const Frame& frame) {
-  return std::ranges::any_of(rows, [&](const Row& row) { return matches(row, frame); });
+bool has_any(std::span<const Row> rows, std::span<const Frame> frames) {
+  return std::ranges::any_of(frames, [&](const Frame& frame) {
+    return std::ranges::any_of(rows, [&](const Row& row) { return matches(row, frame); });
+  });
 }
 
-template <std::size_t N>
-bool has_any(const std::array<Row, N>& rows, const Stack& stack, std::size_t most = kMostFrames) {
-  return std::any_of(stack.begin(), stack.begin() + static_cast<std::ptrdiff_t>(std::min(stack.size(), most)),
-                     [&](const Frame& frame) { return has_any(rows, frame); });
+std::span<const Frame> innermost(const Stack& stack, std::size_t most) {
+  return std::span(stack).first(std::min(stack.size(), most));
 }
 
 /// The calls of libraries that the innermost call of the user's code has led to.
-Stack library_calls(const Stack& stack) {
+std::span<const Frame> library_calls(const Stack& stack) {
   return {stack.begin(), std::ranges::find_if_not(stack, is_library)};
 }
 
 Occupation occupation_by_stack(const Stack& stack) {
   constexpr std::size_t kNearTop = 12;
-  const Stack inner = library_calls(stack);
+  const auto inner = library_calls(stack);
   if (has_any(kLocks, inner)) {
     return Occupation::WaitsForLock;
   }
@@ -125,7 +125,7 @@ Occupation occupation_by_stack(const Stack& stack) {
   if (has_any(kCompilers, stack)) {
     return Occupation::Compiles;
   }
-  if (has_any(kLoaders, stack, kNearTop)) {
+  if (has_any(kLoaders, innermost(stack, kNearTop))) {
     return Occupation::Unknown;
   }
   if (has_any(kChildren, inner)) {
@@ -134,7 +134,7 @@ Occupation occupation_by_stack(const Stack& stack) {
   if (has_any(kServers, inner)) {
     return Occupation::Serves;
   }
-  return has_any(kImports, stack, kNearTop) ? Occupation::Imports : Occupation::Unknown;
+  return has_any(kImports, innermost(stack, kNearTop)) ? Occupation::Imports : Occupation::Unknown;
 }
 
 Occupation occupation_by_kernel(const Place& place) {
@@ -143,9 +143,6 @@ Occupation occupation_by_kernel(const Place& place) {
   }
   if (place.wait.starts_with("do_wait")) {
     return Occupation::WaitsForChild;
-  }
-  if (place.wait.find("nanosleep") != std::string::npos) {
-    return Occupation::Sleeps;
   }
   const bool is_request =
       std::ranges::any_of(kRequests, [&](std::string_view function) { return place.wait.starts_with(function); });
@@ -179,7 +176,7 @@ std::string waits_for_others(const Stack& stack) {
 }
 
 bool leaves_work_to_threads(const Stack& stack) {
-  const Stack inner = library_calls(stack);
+  const auto inner = library_calls(stack);
   return (has_any(kServers, inner) || has_any(kThreads, inner)) && !has_any(kLoaders, inner) &&
          waits_for_others(stack).empty();
 }

@@ -22,7 +22,6 @@ enum class Occupation {
   Serves,         ///< waits for a request, for hours
   WaitsForChild,  ///< a process that it has started
   WaitsForInput,  ///< on its terminal or standard input
-  Sleeps,         ///< until a timer
 };
 
 /// Of a program that calls libraries, what these do; of the user's own code, what the kernel does for it.

@@ -58,6 +58,12 @@ std::string describe_missing(const Verdict& verdict, const Evidence& evidence) {
              : "rank " + std::to_string(one->rank) + " (" + one->host + ") has no Python stack: " + one->place.no_stack;
 }
 
+std::vector<std::string> lines_of(const StallDetector::Look& look) {
+  std::vector<std::string> lines = look.verdict;
+  lines.front() = look.why + ": " + lines.front();
+  return lines;
+}
+
 }  // namespace
 
 StallDetector::StallDetector(Limits limits, int world_size)
@@ -107,6 +113,15 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   return may_ask ? ask_or_compare(std::move(evidence)) : compare(std::move(evidence));
 }
 
+StallDetector::Look StallDetector::describe_stall(const Verdict& verdict, const Evidence& evidence, double seconds,
+                                                  bool begins) const {
+  return {.why = "the job has not moved for " + seconds_text(seconds),
+          .quiet = seconds,
+          .verdict = describe(verdict, evidence, world_size_),
+          .ranks = verdict.ranks,
+          .begins_stall = begins};
+}
+
 /// A rank that stands still beside one that writes is named like any other, once.
 StallDetector::Step StallDetector::check_beside_writer(Evidence evidence) {
   Step step = begin_again(evidence.quiet);
@@ -120,13 +135,8 @@ StallDetector::Step StallDetector::check_beside_writer(Evidence evidence) {
     return step;
   }
   const bool is_new = !std::exchange(has_named_beside_writer_, true);
-  Look look{.why = "the job has not moved for " + seconds_text(stand->seconds),
-            .quiet = stand->seconds,
-            .verdict = describe(stand->verdict, evidence, world_size_),
-            .ranks = stand->verdict.ranks,
-            .begins_stall = is_new};
-  std::vector<std::string> lines = look.verdict;
-  lines.front() = look.why + ": " + lines.front();
+  Look look = describe_stall(stand->verdict, evidence, stand->seconds, is_new);
+  std::vector<std::string> lines = lines_of(look);
   if (end() > 0 && stand->seconds >= end() && stand->looks >= kLooksToEnd) {
     step.hang = Hang{lines.front(), look.ranks};
   }
@@ -224,14 +234,9 @@ StallDetector::Step StallDetector::report(const Evidence& evidence, const Verdic
     step.lines = lines_without_stall(evidence, verdict);
     return step;
   }
-  std::vector<std::string> lines = describe(verdict, evidence, world_size_);
   const bool is_told = reported_ != Finding::Named && reported_ != verdict.finding;
-  Look look{.why = "the job has not moved for " + seconds_text(quiet),
-            .quiet = quiet,
-            .verdict = lines,
-            .ranks = verdict.ranks,
-            .begins_stall = is_told && !reported_};
-  lines.front() = look.why + ": " + lines.front();
+  Look look = describe_stall(verdict, evidence, quiet, is_told && !reported_);
+  std::vector<std::string> lines = lines_of(look);
   step.hang = find_hang(evidence, verdict, lines.front());
   if (is_told) {
     reported_ = verdict.finding;

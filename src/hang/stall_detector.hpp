@@ -80,6 +80,8 @@ class StallDetector {
   void note_meeting(const Evidence& evidence);
   void note_verdict(const Verdict& verdict, double quiet);
   Step report(const Evidence& evidence, const Verdict& verdict);
+  [[nodiscard]] Look describe_stall(const Verdict& verdict, const Evidence& evidence, double seconds,
+                                    bool begins) const;
   std::vector<std::string> lines_without_stall(const Evidence& evidence, const Verdict& verdict);
   [[nodiscard]] std::optional<Hang> find_hang(const Evidence& evidence, const Verdict& verdict, std::string why) const;
   Step begin_again(double quiet);

@@ -6,13 +6,9 @@
 #include "hang/occupation.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <map>
-#include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace muster::hang {
