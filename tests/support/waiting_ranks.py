@@ -8,7 +8,7 @@ def all_reduce():
     signal.pause()
 """
 
-# What the real one prints of such a rank; muster itself reads a Python from 3.13 on.
+# Prints the answer of the real one about such a rank; muster itself reads a Python from 3.13 on.
 PY_SPY = """#!/bin/sh
 cat <<END
 [{{"os_thread_id": $5, "thread_name": "MainThread", "frames": [

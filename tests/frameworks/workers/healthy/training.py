@@ -79,8 +79,8 @@ def accumulate_gradients(job):
         job.distributed.all_reduce(torch.ones(8))
 
 
-def slow_loaders(job):
-    """Each batch takes a loader of rank 0 longer than the limit."""
+def _train_on_batches(job, load, **options):
+    """A loader calls `load()` for each of its samples."""
     import torch
     from torch.utils.data import DataLoader, Dataset
 
@@ -89,34 +89,24 @@ def slow_loaders(job):
             return 1000
 
         def __getitem__(self, index):
-            compute(job.long if job.rank == 0 else 0)
+            load()
             return torch.ones(8)
 
     job.meet()
-    batches = iter(DataLoader(Slow(), num_workers=1, prefetch_factor=1))
+    batches = iter(DataLoader(Slow(), num_workers=1, **options))
     while job.all_go_on():
         job.distributed.all_reduce(next(batches))
     batches._shutdown_workers()
+
+
+def slow_loaders(job):
+    """Each batch takes a loader of rank 0 longer than the limit."""
+    _train_on_batches(job, lambda: compute(job.long if job.rank == 0 else 0), prefetch_factor=1)
 
 
 def loaders_that_wait(job):
     """The loaders wait for a server that answers each two seconds."""
-    import torch
-    from torch.utils.data import DataLoader, Dataset
-
-    class Slow(Dataset):
-        def __len__(self):
-            return 1000
-
-        def __getitem__(self, index):
-            time.sleep(2)
-            return torch.ones(8)
-
-    job.meet()
-    batches = iter(DataLoader(Slow(), num_workers=1, batch_size=4))
-    while job.all_go_on():
-        job.distributed.all_reduce(next(batches))
-    batches._shutdown_workers()
+    _train_on_batches(job, lambda: time.sleep(2), batch_size=4)
 
 
 def reinforcement_learning(job):
