@@ -90,7 +90,7 @@ StallDetector::Step StallDetector::on_time(double quiet, double others_quiet) {
 StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   const double quiet = evidence.quiet;
   if (quiet < limit_ / 2 && evidence.others_quiet >= limit_) {
-    return check_beside_writer(std::move(evidence));
+    return check_beside_writer(evidence);
   }
   writer_watch_.forget();
   if (quiet < limit_ / 2 || (before_ && quiet < before_->quiet)) {
@@ -123,7 +123,7 @@ StallDetector::Look StallDetector::describe_stall(const Verdict& verdict, const 
 }
 
 /// A rank that stands still beside one that writes is named like any other, once.
-StallDetector::Step StallDetector::check_beside_writer(Evidence evidence) {
+StallDetector::Step StallDetector::check_beside_writer(const Evidence& evidence) {
   Step step = begin_again(evidence.quiet);
   note_meeting(evidence);
   const auto stand = writer_watch_.look(evidence);

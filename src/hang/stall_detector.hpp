@@ -71,7 +71,7 @@ class StallDetector {
   [[nodiscard]] Step on_evidence(Evidence evidence);
 
  private:
-  Step check_beside_writer(Evidence evidence);
+  Step check_beside_writer(const Evidence& evidence);
   Step ask_or_compare(Evidence evidence);
   Step compare(Evidence evidence);
   [[nodiscard]] double next_delay(double quiet) const;

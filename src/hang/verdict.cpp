@@ -312,24 +312,32 @@ Verdict judge(const std::vector<RankEvidence>& evidence) {
 
 namespace {
 
+/// Says where the ranks are if none keeps the others waiting; else empty.
+std::string describe_all(const Verdict& verdict, const std::vector<RankEvidence>& evidence) {
+  const std::vector<Group> places = group(evidence);
+  if (verdict.ranks.empty() && places.size() == 1) {
+    const Place& place = places.front().place;
+    return std::string("all ranks are ") + (place.stack.empty() ? "in " : "at ") + describe(place);
+  }
+  if (verdict.finding == Finding::Unknown) {
+    return "where " + describe_ranks(verdict.ranks) + " " + (verdict.ranks.size() == 1 ? "is" : "are") +
+           " is not known";
+  }
+  if (verdict.ranks.empty() || verdict.finding == Finding::Moving || verdict.finding == Finding::Unclear) {
+    return (verdict.wait.empty() ? "its ranks are at " : "its ranks wait for others, at ") +
+           std::to_string(places.size()) + " different places";
+  }
+  return "";
+}
+
 std::vector<std::string> describe_ranks_in(const Verdict& verdict, const std::vector<RankEvidence>& evidence,
                                            int world_size) {
   constexpr std::size_t kMostNamed = 4;
   if (evidence.empty()) {
     return {};
   }
-  const std::vector<Group> places = group(evidence);
-  if (verdict.ranks.empty() && places.size() == 1) {
-    const Place& place = places.front().place;
-    return {std::string("all ranks are ") + (place.stack.empty() ? "in " : "at ") + describe(place)};
-  }
-  if (verdict.finding == Finding::Unknown) {
-    return {"where " + describe_ranks(verdict.ranks) + " " + (verdict.ranks.size() == 1 ? "is" : "are") +
-            " is not known"};
-  }
-  if (verdict.ranks.empty() || verdict.finding == Finding::Moving || verdict.finding == Finding::Unclear) {
-    return {(verdict.wait.empty() ? "its ranks are at " : "its ranks wait for others, at ") +
-            std::to_string(places.size()) + " different places"};
+  if (std::string all = describe_all(verdict, evidence); !all.empty()) {
+    return {std::move(all)};
   }
   std::vector<std::string> lines{describe_waiting(verdict, evidence, world_size)};
   for (const RankEvidence& one : evidence) {
