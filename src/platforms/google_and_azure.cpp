@@ -1,4 +1,4 @@
-// Platform readers for Google's Vertex AI and Azure Machine Learning.
+// Platform readers for Google's Vertex AI, Azure Machine Learning and Microsoft's OpenPAI.
 //
 // Google's Vertex AI: CLUSTER_SPEC lists the replicas of each worker pool. Pool 0 is the primary replica
 // and has rank 0, pool 1 are the workers behind it; the replicas of pool 2 (parameter or reduction servers)
@@ -219,5 +219,52 @@ const Platform kAzureml = {.name = "azureml",
                            .variables = {.address = {"MASTER_ADDR"}, .port = "MASTER_PORT", .job_id = "AZUREML_RUN_ID"},
                            .read = read_azureml,
                            .counts = {kNodes, "WORLD_SIZE"}};
+
+// OpenPAI: a job has task roles, and each instance of a role is a container with its own index. The instances of this
+// container's role are the nodes; a ps or an evaluator is in a role of its own. The number of instances and their hosts
+// are in variables with the role's name, in releases before 1.0 under other names.
+// Source: microsoft/pai, "How to Use Advanced Job Settings" (1.x), and "Environment variables" of 0.x.
+
+namespace {
+
+/// Reads "10.0.0.4:3000,10.0.0.5:3001" of releases before 1.0.
+Result<> read_openpai_list(PlatformFacts& facts, const Sourced<std::string>& list) {
+  HostList hosts{{}, list.source};
+  for (const std::string& word : listed_words(list.value)) {
+    const std::string host = split_endpoint(word).host;
+    if (!read_address({host, list.source})) {
+      return wrong_value({shortened(word), list.source}, "host:port");
+    }
+    hosts.value.push_back(host);
+  }
+  return take_hosts(facts, hosts);
+}
+
+Result<> read_openpai(PlatformFacts& facts, const Snapshot& snapshot) {
+  const std::string role = snapshot.variable("PAI_CURRENT_TASK_ROLE_NAME").value_or("");
+  const std::string count_name = "PAI_TASK_ROLE_TASK_COUNT_" + role;
+  if (const auto count = sourced_variable(snapshot, count_name); count && !facts.nodes) {
+    facts.nodes = TRY(read_node_count(*count));
+  }
+  if (const auto list = sourced_variable(snapshot, "PAI_TASK_ROLE_" + role + "_HOST_LIST")) {
+    return read_openpai_list(facts, *list);
+  }
+  const auto first = sourced_variable(snapshot, "PAI_HOST_IP_" + role + "_0");
+  if (first && !facts.master_address) {
+    facts.master_address = TRY(read_address(*first));
+  }
+  return {};
+}
+
+}  // namespace
+
+const Platform kOpenpai = {.name = "openpai",
+                           .signs = {.any = {"PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"}},
+                           .variables = {.nodes = {"PAI_CURRENT_TASK_ROLE_TASK_COUNT"},
+                                         .node_rank = {"PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"},
+                                         .devices = "PAI_CURRENT_TASK_ROLE_GPU_COUNT",
+                                         .job_id = "PAI_JOB_NAME"},
+                           .read = read_openpai,
+                           .counts = {"PAI_CURRENT_TASK_ROLE_TASK_COUNT"}};
 
 }  // namespace muster

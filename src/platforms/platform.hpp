@@ -143,6 +143,7 @@ void apply_request(PlatformFacts& facts, const ClusterRequest& request);
   PLATFORM(kDstack)                \
   PLATFORM(kRunpod)                \
   PLATFORM(kDetermined)            \
+  PLATFORM(kOpenpai)               \
   PLATFORM(kMpirun)                \
   PLATFORM(kPytorchjob)            \
   PLATFORM(kPet)                   \
