@@ -56,11 +56,14 @@ int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
   return static_cast<int>(count);
 }
 
+bool is_mode_given(const ModeRequest& asked) {
+  return asked.template_file || (asked.name && asked.name->value != "auto");
+}
+
 /// Warns if a launcher, or a script that spawns, would be started several times; empty: it would not.
 std::string warn_of_nested_launcher(const LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
   const JobRequest& job = input.job;
-  const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
-  const LaunchContext starts{count_of_program(plan, input.mode.mode), plan.mode, is_mode_given,
+  const LaunchContext starts{count_of_program(plan, input.mode.mode), plan.mode, is_mode_given(asked),
                              input.cluster.job.most_nodes,
                              plan.cluster.share ? plan.cluster.share->local_size.value : 1};
   auto own = starts.count > 1 || starts.nodes > 1 ? find_nested_launcher(job.program, !job.script.empty(), read_script)
@@ -82,8 +85,33 @@ Planned plan_worker(const Options& options, const Snapshot& snapshot) {
   return planned;
 }
 
+/// The mode `once` for a launcher that starts the workers of a node itself, unless the user asks for another mode.
+ModeRequest mode_for_program(ModeRequest asked, const std::vector<std::string>& program) {
+  const auto launcher = is_mode_given(asked) ? std::nullopt : find_started_once(program);
+  if (launcher) {
+    asked.name = {"once", {SourceKind::Flag, launcher->name}};
+  }
+  return asked;
+}
+
+/// Tells such a launcher of the job, by the variables that it reads. The mode has one role.
+void add_launcher_variables(PlanInput& input) {
+  const auto launcher = input.mode.mode.name == "once" ? find_started_once(input.job.program) : std::nullopt;
+  if (!launcher) {
+    return;
+  }
+  for (const LauncherVariable& one : launcher->variables) {
+    if (input.cluster.job.most_nodes > 1 || !one.is_of_several_nodes) {
+      input.mode.mode.roles.front().environment_unless_set.emplace_back(one.name, one.text);
+    }
+  }
+  if (input.job.template_arguments == GiveArguments::Auto) {
+    input.job.template_arguments = GiveArguments::Never;
+  }
+}
+
 Result<ChosenMode> find_mode(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
-  auto mode = choose_mode(options.mode, snapshot);
+  auto mode = choose_mode(mode_for_program(options.mode, options.job.program), snapshot);
   if (!mode) {
     return mode;
   }
@@ -220,6 +248,7 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
   auto cluster = TRY(find_cluster(options, mode, snapshot));
   PlanInput input{std::move(cluster), std::move(mode), options.job, snapshot};
   TRY(add_hfai(input, options));
+  add_launcher_variables(input);
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
   auto ranks = read_table(input, line.command == Command::Run);
   ranks = ranks ? read_route(input) : ranks;

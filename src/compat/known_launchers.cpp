@@ -12,19 +12,39 @@ namespace {
 /// Ways in which muster replaces a launcher.
 enum class Replacement {
   CompatLauncher,  ///< muster reads its command line: `word` is the launcher's name
-  Mode,            ///< muster runs the script behind its options in the mode `word`; empty: the default mode
-  Inside           ///< the launcher starts muster in its processes
+  Script,          ///< muster runs the script behind its options
+  Module,          ///< muster runs the Python module `word` with its arguments
+  Workers,         ///< muster runs it in each worker, without its options in front of the program
+  Inside,          ///< the launcher starts muster in its processes
+  Once,            ///< muster starts it once on each node, with `variables`
+  Alone            ///< it hands the job to other machines, so that there is nothing to launch here
 };
+
+using Variables = std::span<const LauncherVariable>;
+
+constexpr LauncherVariable kNodes = {"NNODES", "{nodes}"};
+constexpr LauncherVariable kNodeRank = {"NODE_RANK", "{node_rank}"};
+constexpr LauncherVariable kProcesses = {"NPROC_PER_NODE", "{node_slots}"};
+// MASTER_ADDR and MASTER_PORT are variables of the mode `once`.
+constexpr std::array kOfSwift = {kNodes, kNodeRank, kProcesses};
+/// With one device on each node it would ignore the other nodes without the last.
+constexpr std::array kOfLlamaFactory = {kNodes, kNodeRank, kProcesses, LauncherVariable{"FORCE_TORCHRUN", "1", true}};
+constexpr std::array kOfXtuner = {kNodes, kNodeRank, kProcesses, LauncherVariable{"ADDR", "{master_address}"},
+                                  LauncherVariable{"PORT", "{worker_port}"}};
 
 struct KnownLauncher {
   std::string_view name;
-  std::string_view command;  ///< its subcommand that launches; empty: it has none
+  std::string_view commands;  ///< its subcommands that launch, with commas between them; empty: it needs none
   Replacement instead;
-  std::string_view word;
+  std::string_view word = {};
   std::string_view nodes_option = {};  ///< names the number of nodes for a launcher that is started on each node
   std::string_view nodes_variable = {};
+  Variables variables = {};
 };
 
+/// Sources: the launchers' manuals, and for those that start torchrun themselves LLaMA-Factory 0.9 (cli.py and
+/// launcher.py), ms-swift 3 (swift/cli/main.py), xtuner 0.2 (entry_point.py), axolotl 0.13 (cli/utils/train.py),
+/// torchtune 0.6 (_cli/run.py), Lightning 2.5 (fabric/cli.py), trl 0.20 (cli.py).
 constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"torchrun", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
     {"torch.distributed.run", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
@@ -40,20 +60,46 @@ constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"colossalai", "run", Replacement::CompatLauncher, "colossalai", "extra_launch_args"},
     {"fleetrun", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
     {"paddle.distributed.launch", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
-    {"oneflow.distributed.launch", "", Replacement::Mode, "", "nnodes"},
+    {"oneflow.distributed.launch", "", Replacement::Script, "", "nnodes"},
     {"horovodrun", "", Replacement::CompatLauncher, "horovodrun"},
     {"horovod.runner", "", Replacement::CompatLauncher, "horovodrun"},
     {"horovod.runner.launch", "", Replacement::CompatLauncher, "horovodrun"},
-    {"composer", "", Replacement::Mode, ""},
-    {"mpirun", "", Replacement::Inside, ""},
-    {"mpiexec", "", Replacement::Inside, ""},
-    {"mpiexec.hydra", "", Replacement::Inside, ""},
-    {"orterun", "", Replacement::Inside, ""},
-    {"prterun", "", Replacement::Inside, ""},
-    {"srun", "", Replacement::Inside, ""},
-    {"flux", "run", Replacement::Inside, ""},
-    {"jsrun", "", Replacement::Inside, ""},
-    {"aprun", "", Replacement::Inside, ""},
+    {"composer", "", Replacement::Script},
+    {"lightning", "run", Replacement::Script, "", "num_nodes"},
+    {"fabric", "run", Replacement::Script, "", "num_nodes"},
+    {"axolotl", "train", Replacement::Module, "axolotl.cli.train"},
+    {"axolotl", "evaluate", Replacement::Module, "axolotl.cli.evaluate"},
+    {"trl", "sft", Replacement::Module, "trl.scripts.sft"},
+    {"trl", "dpo", Replacement::Module, "trl.scripts.dpo"},
+    {"trl", "grpo", Replacement::Module, "trl.scripts.grpo"},
+    {"trl", "kto", Replacement::Module, "trl.scripts.kto"},
+    {"trl", "reward", Replacement::Module, "trl.scripts.reward"},
+    {"trl", "rloo", Replacement::Module, "trl.scripts.rloo"},
+    {"tune", "run", Replacement::Workers, "tune run", "nnodes", "PET_NNODES"},
+    {"mpirun", "", Replacement::Inside},
+    {"mpiexec", "", Replacement::Inside},
+    {"mpiexec.hydra", "", Replacement::Inside},
+    {"orterun", "", Replacement::Inside},
+    {"prterun", "", Replacement::Inside},
+    {"srun", "", Replacement::Inside},
+    {"flux", "run", Replacement::Inside},
+    {"jsrun", "", Replacement::Inside},
+    {"aprun", "", Replacement::Inside},
+    {"llamafactory-cli", "train", Replacement::Once, "", "", "", kOfLlamaFactory},
+    {"lmf", "train", Replacement::Once, "", "", "", kOfLlamaFactory},
+    {"llamafactory.cli", "train", Replacement::Once, "", "", "", kOfLlamaFactory},
+    {"swift", "pt,sft,rlhf,infer,dpo,orpo,simpo", Replacement::Once, "", "", "", kOfSwift},
+    {"megatron", "pt,sft,rlhf", Replacement::Once, "", "", "", kOfSwift},
+    {"swift.cli.main", "pt,sft,rlhf,infer,dpo,orpo,simpo", Replacement::Once, "", "", "", kOfSwift},
+    {"xtuner", "train,test", Replacement::Once, "", "", "", kOfXtuner},
+    {"verl.trainer.main_ppo", "", Replacement::Once},
+    {"verl.trainer.main_generation", "", Replacement::Once},
+    {"vllm", "serve", Replacement::Once},
+    {"vllm.entrypoints.openai.api_server", "", Replacement::Once},
+    {"sglang.launch_server", "", Replacement::Once},
+    {"ray", "job", Replacement::Alone},
+    {"torchx", "run", Replacement::Alone},
+    {"sky", "launch,exec", Replacement::Alone},
 });
 
 using Strings = std::span<const std::string>;
@@ -69,10 +115,13 @@ std::string behind(const std::string& start, Strings words) {
   return words.empty() ? start : start + " " + as_command_line(words);
 }
 
-std::string line_of_mode(std::string_view mode, Strings arguments) {
-  const Strings script = arguments.subspan(find_script(arguments));
-  const std::string start = mode.empty() ? "muster" : "muster --mode " + std::string(mode);
-  return script.empty() ? start + " SCRIPT" : behind(start, script);
+/// Index of the first word that is no option; a word behind an option without "=" counts as its value.
+std::size_t find_operand(Strings words) {
+  std::size_t at = 0;
+  while (at < words.size() && words[at].starts_with('-')) {
+    at += words[at].find('=') == std::string::npos && words[at] != "--standalone" ? 2 : 1;
+  }
+  return std::min(at, words.size());
 }
 
 std::string line_inside(std::string_view name, Strings arguments) {
@@ -89,17 +138,38 @@ std::string line_inside(std::string_view name, Strings arguments) {
   return behind(start + " muster", arguments.subspan(script));
 }
 
-std::string line_of(const KnownLauncher& launcher, Strings arguments) {
-  const CompatLauncher* const compat = find_compat(launcher.word);
+std::string line_of(const KnownLauncher& launcher, Strings typed, Strings arguments) {
+  const std::string word(launcher.word);
   switch (launcher.instead) {
     case Replacement::CompatLauncher:
-      return behind("muster " + (compat != nullptr ? command_of(*compat) : std::string(launcher.name)), arguments);
-    case Replacement::Mode:
-      return line_of_mode(launcher.word, arguments);
+      return behind("muster " + command_of(*find_compat(word)), arguments);
+    case Replacement::Script: {
+      const Strings script = arguments.subspan(find_script(arguments));
+      return script.empty() ? "muster SCRIPT" : behind("muster", script);
+    }
+    case Replacement::Module:
+      return behind("muster -m " + word, arguments);
+    case Replacement::Workers:
+      return behind("muster " + word, arguments.subspan(find_operand(arguments)));
+    case Replacement::Once: {
+      const bool is_module = launcher.name.find('.') != std::string_view::npos;
+      return behind(std::string(is_module ? "muster -m " : "muster ") + std::string(launcher.name), typed);
+    }
+    case Replacement::Alone:
+      return behind(std::string(launcher.name), typed);
     case Replacement::Inside:
       break;
   }
   return line_inside(launcher.name, arguments);
+}
+
+const KnownLauncher* find_launcher(std::string_view name, Strings arguments) {
+  const auto has_command = [&](std::string_view commands) {
+    return commands.empty() || (!arguments.empty() && contains(split(commands, ','), arguments.front()));
+  };
+  const auto at = std::ranges::find_if(
+      kLaunchers, [&](const KnownLauncher& one) { return one.name == name && has_command(one.commands); });
+  return at == kLaunchers.end() ? nullptr : &*at;
 }
 
 /// True if the option sets another number of nodes than 1, the default: --nnodes 2, --nnodes=$N, --num-machines 2.
@@ -137,21 +207,43 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
+std::optional<StartedOnce> find_started_once(std::string_view name, Strings arguments) {
+  const KnownLauncher* const launcher = find_launcher(name, arguments);
+  if (launcher == nullptr || launcher->instead != Replacement::Once) {
+    return std::nullopt;
+  }
+  const std::string command = launcher->commands.empty() ? "" : " " + arguments.front();
+  return StartedOnce{std::string(name) + command, launcher->variables};
+}
+
 std::optional<SuggestedCommand> suggest_command(std::string_view name, Strings arguments) {
-  const auto at = std::ranges::find_if(kLaunchers, [&](const auto& one) {
-    return one.name == name && (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
-  });
-  if (at == kLaunchers.end()) {
+  const KnownLauncher* const launcher = find_launcher(name, arguments);
+  if (launcher == nullptr) {
     return std::nullopt;
   }
-  const Strings own = arguments.subspan(at->command.empty() ? 0 : 1);
-  if (requests_text(own.first(find_script(own)))) {
+  const Strings own = arguments.subspan(launcher->commands.empty() ? 0 : 1);
+  const Strings options = own.first(find_script(own));
+  if (requests_text(options)) {
     return std::nullopt;
   }
-  SuggestedCommand instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
-  instead.knows_nodes = sets_nodes(own.first(find_script(own)), at->nodes_option);
-  if (at->instead == Replacement::Inside) {  // it starts the other nodes itself
-    instead.on_nodes = "'" + instead.line + "' on one node, with all hosts";
+  SuggestedCommand instead{line_of(*launcher, arguments, own), "", "", false, std::string(launcher->nodes_variable)};
+  instead.knows_nodes = sets_nodes(options, launcher->nodes_option);
+  switch (launcher->instead) {
+    case Replacement::Inside:  // it starts the other nodes itself
+      instead.on_nodes = "'" + instead.line + "' on one node, with all hosts";
+      break;
+    case Replacement::Workers:  // without options of torchrun it runs its recipe in each worker
+      return find_operand(own) > 0 ? std::optional(instead) : std::nullopt;
+    case Replacement::Once:
+      instead.knows_nodes = !launcher->variables.empty();
+      instead.on_nodes = "'" + instead.line + "' on one node, with --nnodes 1";
+      break;
+    case Replacement::Alone:
+      instead.where = " without muster";
+      instead.on_nodes = "'" + instead.line + "' on one node, without muster";
+      break;
+    default:
+      break;
   }
   return instead;
 }

@@ -13,10 +13,28 @@ namespace muster {
 /// The command that replaces a launcher.
 struct SuggestedCommand {
   std::string line;              ///< the equivalent command line of muster
-  std::string on_nodes;          ///< where to use it in a job of several nodes; empty: on each node
+  std::string where{};           ///< follows the line, such as " without muster"
+  std::string on_nodes{};        ///< the line, and where to use it in a job of several nodes; empty: on each node
   bool knows_nodes = false;      ///< the launcher's options name the other nodes
   std::string nodes_variable{};  ///< the variable that names them too, if it is set
 };
+
+/// A variable by which a launcher learns the job. `text` has a template's placeholders.
+struct LauncherVariable {
+  std::string_view name;
+  std::string_view text;
+  bool is_of_several_nodes = false;  ///< only a job of several nodes has it
+};
+
+/// A launcher that muster starts once on each node, where it starts the workers itself.
+struct StartedOnce {
+  std::string name;                             ///< as typed, without folders: "llamafactory-cli train"
+  std::span<const LauncherVariable> variables;  ///< none: it cannot be told of other nodes
+};
+
+/// `name` and `arguments` as below. Empty if it is no such launcher.
+[[nodiscard]] std::optional<StartedOnce> find_started_once(std::string_view name,
+                                                           std::span<const std::string> arguments);
 
 /// Finds the replacement of a launcher. `name` is a program's or a Python module's, `arguments` are the words behind
 /// it. Empty if it is no known launcher.

@@ -56,91 +56,29 @@ std::string interpreter_of(const std::string& text) {
   return std::string(base_name(word));
 }
 
-// NOLINTBEGIN(misc-no-recursion): scripts inside each other are followed two deep
-
-/// Follows a command line to the programs that it runs.
-class LauncherSearch {
- public:
-  explicit LauncherSearch(const ReadText& read_text) : read_text_(read_text) {}
-
-  /// `typed` is `line` without what muster has added.
-  std::optional<NestedLauncher> find(Strings line, Strings typed, int scripts = 2) {
-    const auto [words, is_for_python] = without_wrappers(line);
-    if (words.empty()) {
-      return std::nullopt;
-    }
-    const std::string name(base_name(words.front()));
-    if (auto instead = is_for_python ? std::nullopt : suggest_command(name, words.subspan(1))) {
-      return NestedLauncher{name, "", std::move(*instead), true};
-    }
-    if (is_for_python || is_python(name)) {
-      return find_in_python(read_python_words(words), typed);
-    }
-    return is_shell(name) ? find_in_shell(words, scripts) : find_in_file(words, typed, scripts);
-  }
-
- private:
-  std::optional<NestedLauncher> find_in_shell(Strings words, int scripts) {
-    const ShellWords shell = read_shell_words(words);
-    if (shell.script > 0) {
-      return find_in_commands(words[shell.script], read_text_(words[shell.script]), scripts);
-    }
-    return shell.code > 0 ? find_in_commands("-c", words[shell.code], scripts) : std::nullopt;
-  }
-
-  /// Examines a file that the kernel would start by its "#!" line.
-  std::optional<NestedLauncher> find_in_file(Strings words, Strings typed, int scripts) {
-    const std::string& path = words.front();
-    const auto text = path.find('/') == std::string::npos ? std::nullopt : read_text_(path);
-    const std::string interpreter = text ? interpreter_of(*text) : "";
-    if (is_python(interpreter)) {
-      return find_in_python({path, "", "", words.subspan(1)}, typed);
-    }
-    return is_shell(interpreter) ? find_in_commands(path, text, scripts) : std::nullopt;
-  }
-
-  [[nodiscard]] std::optional<NestedLauncher> find_in_python(const PythonRun& run, Strings typed) const {
-    const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
-    if (auto instead = suggest_command(what, run.arguments)) {
-      return NestedLauncher{what, "", std::move(*instead), true};
-    }
-    const auto text = read_text_of(run, read_text_);
-    const auto call = text ? find_spawn(*text) : std::nullopt;
-    if (!call) {
-      return std::nullopt;
-    }
-    const std::string how = "line " + std::to_string(call->line) + " calls " + call->callee +
-                            (call->count.empty() ? "" : " with " + call->count);
-    return NestedLauncher{what.empty() ? "-c" : what, how, {line_of_script(typed, *text), ""}};
-  }
-
-  /// The first command of a shell script that starts several processes. `scripts`: how many scripts inside each other
-  /// may still be read.
-  std::optional<NestedLauncher> find_in_commands(const std::string& path, const std::optional<std::string>& text,
-                                                 int scripts) {
-    if (scripts == 0 || !text) {
-      return std::nullopt;
-    }
-    for (const ShellCommand& command : read_shell(*text)) {
-      if (--commands_left_ < 0) {
-        break;
-      }
-      if (auto own = find(command.words, command.words, scripts - 1)) {
-        own->how = "line " + std::to_string(command.line) + " runs " + own->program +
-                   (own->how.empty() ? "" : ", and there " + own->how);
-        own->program = base_name(path);
-        own->is_in_script = true;
-        return own;
-      }
-    }
-    return std::nullopt;
-  }
-
-  const ReadText& read_text_;
-  int commands_left_ = 10'000;  // no handwritten script has more
+/// The program's usual name, and the words behind it.
+struct NamedProgram {
+  std::string name;
+  Strings arguments;
+  std::optional<PythonRun> python{};  ///< the name is that of its script or module
 };
 
-// NOLINTEND(misc-no-recursion)
+NamedProgram find_program(Strings line, const ReadText& read_text) {
+  const auto [words, is_for_python] = without_wrappers(line);
+  if (words.empty()) {
+    return {};
+  }
+  const std::string& path = words.front();
+  const std::string name(base_name(path));
+  if (is_for_python || is_python(name)) {
+    const PythonRun run = read_python_words(words);
+    return {run.module.empty() ? std::string(base_name(run.script)) : run.module, run.arguments, run};
+  }
+  const bool is_known = suggest_command(name, words.subspan(1)).has_value();
+  const auto text = is_known || path.find('/') == std::string::npos ? std::nullopt : read_text(path);
+  const bool is_script = text && is_python(interpreter_of(*text));  // as the kernel would start it
+  return {name, words.subspan(1), is_script ? std::optional(PythonRun{path, "", "", words.subspan(1)}) : std::nullopt};
+}
 
 /// The places in which the program runs too often, as "in each of the 8 copies on this node"; empty: none.
 std::string repeated(const NestedLauncher& own, const LaunchContext& starts) {
@@ -159,15 +97,32 @@ std::string intended_command(const NestedLauncher& own, const LaunchContext& sta
   if (starts.nodes > 1 && !own.instead.on_nodes.empty()) {
     return own.instead.on_nodes;
   }
-  return "'" + own.instead.line + "'" + (own.is_in_script ? " there and start that without muster" : "") +
+  return "'" + own.instead.line + "'" + own.instead.where +
          (starts.tasks_here > 1 ? ", with one task on each host" : "");
 }
 
 }  // namespace
 
+std::optional<StartedOnce> find_started_once(Strings program) {
+  const NamedProgram named = find_program(program, [](const std::string&) { return std::nullopt; });
+  return find_started_once(named.name, named.arguments);
+}
+
 std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program, bool is_python_added,
                                                    const ReadText& read_text) {
-  return LauncherSearch(read_text).find(program, Strings(program).subspan(is_python_added ? 1 : 0));
+  const NamedProgram named = find_program(program, read_text);
+  if (auto instead = suggest_command(named.name, named.arguments)) {
+    return NestedLauncher{named.name, "", std::move(*instead), true};
+  }
+  const auto text = named.python ? read_text_of(*named.python, read_text) : std::nullopt;
+  const auto call = text ? find_spawn(*text) : std::nullopt;
+  if (!call) {
+    return std::nullopt;
+  }
+  const std::string how = "line " + std::to_string(call->line) + " calls " + call->callee +
+                          (call->count.empty() ? "" : " with " + call->count);
+  const Strings typed = Strings(program).subspan(is_python_added ? 1 : 0);
+  return NestedLauncher{named.name.empty() ? "-c" : named.name, how, {line_of_script(typed, *text)}};
 }
 
 std::string check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts) {

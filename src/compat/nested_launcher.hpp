@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds launchers, spawning scripts and wrappers in a command line, as in "timeout 5 torchrun train.py".
+// Finds launchers, Python scripts that spawn, and wrappers in a command line, as in "timeout 5 torchrun train.py".
 
 #include "base/file_io.hpp"
 #include "compat/known_launchers.hpp"
@@ -15,15 +15,17 @@ namespace muster {
 
 /// A program that starts the processes of its job itself: another launcher, or a script that spawns.
 struct NestedLauncher {
-  std::string program;        ///< its usual name: "torchrun", "train.py"
-  std::string how;            ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty for a launcher
-  SuggestedCommand instead;   ///< what was probably meant
-  bool is_launcher = false;   ///< it is another launcher in the end
-  bool is_in_script = false;  ///< `instead` replaces a line of the shell script that is started
+  std::string program;       ///< its usual name: "torchrun", "train.py"
+  std::string how;           ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty for a launcher
+  SuggestedCommand instead;  ///< what was probably meant
+  bool is_launcher = false;  ///< it is another launcher
 };
 
-/// Examines the program by its name and, if Python or a shell runs a script, by the script's text. Imports of a
-/// script are not followed. `is_python_added`: muster added the first word, an interpreter.
+/// The launcher among the words of a command line that muster starts once on each node; empty: there is none.
+[[nodiscard]] std::optional<StartedOnce> find_started_once(std::span<const std::string> program);
+
+/// Examines the program by its name and, if it is a Python script, by the script's text. Imports, and scripts of a
+/// shell, are not followed. `is_python_added`: muster added the first word, an interpreter.
 [[nodiscard]] std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program,
                                                                  bool is_python_added, const ReadText& read_text);
 

@@ -2,10 +2,10 @@
 #include "compat/spawn_calls.hpp"
 
 #include "base/text.hpp"
-#include "options/syntax.hpp"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -33,10 +33,6 @@ constexpr auto kOfLaunchers =
     std::to_array<std::string_view>({"LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "RANK", "WORLD_SIZE",
                                      "TORCHELASTIC_RUN_ID", "is_torchelastic_launched"});
 
-/// Words of a shell behind which a command begins.
-constexpr auto kBeforeCommands = std::to_array<std::string_view>(
-    {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "exec", "command"});
-
 bool is_in_name(char c) {
   return is_letter_or_digit(c) || c == '_';
 }
@@ -52,30 +48,28 @@ std::size_t find_word(std::string_view text, std::string_view word) {
   return std::string_view::npos;
 }
 
-/// Finds what ends the quotes in which the text behind `c` stands; '\0': it is not quoted. `end` is that of `c`.
-char end_behind(char c, char before, char end) {
-  if (end != '\0') {
-    return c == end && before != '\\' ? '\0' : end;
+/// The quote that is open behind `c`; '\0': none.
+char quote_behind(char c, char before, char quote) {
+  if (before == '\\') {
+    return quote;
   }
-  if (c == '(' && before == '$') {
-    return ')';
+  if (quote != '\0') {
+    return c == quote ? '\0' : quote;
   }
-  return before != '\\' && std::string_view("\"'`").find(c) != std::string_view::npos ? c : '\0';
+  return c == '"' || c == '\'' ? c : '\0';
 }
 
-/// The line up to its comment, with blanks for what is quoted, and for $( ) and ">&" of a shell.
+/// The line up to its comment, with blanks for what is quoted.
 std::string code_of(std::string_view line) {
   std::string code;
-  char end = '\0';
+  char quote = '\0';
   char before = ' ';
   for (const char c : line) {
-    const char last_end = end;
-    end = end_behind(c, before, end);
-    if (last_end == '\0' && c == '#' && (before == ' ' || before == '\t')) {
+    const char last_quote = std::exchange(quote, quote_behind(c, before, quote));
+    if (last_quote == '\0' && c == '#') {
       break;
     }
-    const bool is_of_shell = last_end == ')' || end == ')' || (c == '&' && before == '>');
-    code += is_of_shell || (last_end != '\0' && end != '\0') ? ' ' : c;
+    code += last_quote != '\0' && quote != '\0' ? ' ' : c;
     before = c;
   }
   return code;
@@ -185,49 +179,6 @@ std::optional<SpawnCall> find_spawn(std::string_view script) {
     at = end + 1;
   }
   return first;
-}
-
-namespace {
-
-/// The words of a command without those in front of it; none for a text that a shell would not understand.
-std::vector<std::string> words_of(const std::string& command) {
-  const auto words = split_words({command, {}});
-  if (!words) {
-    return {};
-  }
-  const auto begin = std::find_if(words->begin(), words->end(), [](const std::string& word) {
-    const bool is_assignment = word.find('=') != std::string::npos;
-    return !is_assignment && !contains(kBeforeCommands, word);
-  });
-  return {begin, words->end()};
-}
-
-void add_commands(std::vector<ShellCommand>& commands, const std::string& line, std::size_t number) {
-  const std::string code = code_of(line);
-  for (std::size_t at = 0; at < code.size();) {
-    const std::size_t end = std::min(code.find_first_of(";&|()", at), code.size());
-    if (auto words = words_of(line.substr(at, end - at)); !words.empty()) {
-      commands.push_back({number, std::move(words)});
-    }
-    at = end + 1;
-  }
-}
-
-}  // namespace
-
-std::vector<ShellCommand> read_shell(std::string_view script) {
-  std::vector<ShellCommand> commands;
-  const std::vector<std::string> lines = split(script, '\n');
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::size_t number = i + 1;
-    std::string line(trim(lines[i]));
-    while (line.ends_with('\\') && !line.starts_with('#') && i + 1 < lines.size()) {
-      line.back() = ' ';
-      line += trim(lines[++i]);
-    }
-    add_commands(commands, line, number);
-  }
-  return commands;
 }
 
 }  // namespace muster

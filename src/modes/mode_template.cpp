@@ -43,6 +43,7 @@ constexpr auto kPlaceholders = std::to_array<const char*>({
     "neuron_rank",
     "neuron_root",
     "node_rank",
+    "node_slots",
     "nodes",
     "oversubscribed",
     "own_address",

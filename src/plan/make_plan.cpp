@@ -42,6 +42,7 @@ Values common_values(const PlanInput& input, const Placement& placement) {
   const Snapshot& snapshot = input.snapshot;
   Values values = {{"nodes", std::to_string(placement.nodes)},
                    {"node_rank", to_string(placement.node_rank)},
+                   {"node_slots", std::to_string(placement.slots_here)},
                    {"host_name", snapshot.host_name},
                    {"python", snapshot.variable("PYTHON_EXEC").value_or("python3")},
                    {"master_address", placement.master_address},

@@ -74,14 +74,20 @@ def test_a_launcher_is_started_by_each_worker_with_a_warning(muster, tmp_path, m
     assert job.said_about("'torchrun' starts processes itself", "each of the 2 copies", meant)
 
 
-def test_a_launcher_in_a_shell_script_is_found(muster, tmp_path):
-    script = tmp_path / "run.sh"
-    script.write_text("set -e\ntorchrun --nproc-per-node 4 train.py\n")
+def test_a_launcher_that_reads_variables_is_started_once_and_told_of_the_job(muster, tmp_path):
+    """As llamafactory-cli does, which gives them to a torchrun of its own."""
+    launcher = tmp_path / "llamafactory-cli"
+    names = ["NNODES", "NODE_RANK", "NPROC_PER_NODE", "MASTER_ADDR"]
+    launcher.write_text("#!/bin/sh\necho $@ " + " ".join(f"{name}=${name}" for name in names) + " port $MASTER_PORT\n")
+    launcher.chmod(0o755)
 
-    job = muster.run("plan", "--nproc-per-node=4", "--", "bash", script)
+    job = muster.run("--nproc-per-node=2", launcher, "train", "sft.yaml")
 
-    assert job.code == 0
-    assert job.said_about("'run.sh' may start processes itself", "line 2 runs torchrun")
+    assert job.code == 0, job.words()
+    said, port = job.out.text.rsplit(" ", 1)
+    assert said == "train sft.yaml NNODES=1 NODE_RANK=0 NPROC_PER_NODE=2 MASTER_ADDR=127.0.0.1 port"
+    assert int(port) > 0
+    assert not any("itself" in line for line in job.said)
 
 
 def test_only_the_start_of_a_regular_script_is_read(muster, tmp_path):

@@ -19,12 +19,12 @@ std::string instead_of(const std::vector<std::string>& program, bool is_python_a
       {"jobs/train.py", kSpawning},
       {"jobs/pre/__main__.py", kSpawning},
       {"preset.py", std::string(kSpawning) + "parser.add_argument('--init_method')\n"},
-      {"run.sh", "cd jobs\npython train.py --lr 1\n"},
-      {"./run", "#!/usr/bin/env bash\nexec torchrun train.py \"$@\"\n"},
+      {"run.sh", "torchrun train.py\n"},
+      {"./run", "#!/usr/bin/env bash\nexec torchrun train.py\n"},
+      {"./job", std::string("#!/usr/bin/env python3\n") + kSpawning},
       {"./binary",
        "\x7f"
        "ELF torchrun"},
-      {"outer.sh", "sh run.sh\n"},
       {"calm.py", "print()\n"}};
   const auto own =
       find_nested_launcher(program, is_python_added, [&](const std::string& path) -> std::optional<std::string> {
@@ -90,7 +90,6 @@ TEST(NestedLauncher, BehindWrappers) {
                                  "env -u X A=1 catchsegv torchrun a.py"}) {
     EXPECT_EQ(instead_of(split(line, ' ')), meant) << line;
   }
-  EXPECT_EQ(instead_of({"sh", "-c", "cd /tmp && env A=1 nohup time torchrun a.py &"}), meant);
   EXPECT_NE(instead_of({"coverage", "run", "-p", "train.py"}), "");
   EXPECT_NE(instead_of({"uv", "run", "train.py"}), "");
   EXPECT_NE(instead_of({"nice", "-n", "5", "python3", "train.py"}), "");
@@ -105,7 +104,7 @@ TEST(NestedLauncher, NotOfTheirOtherCommands) {
   EXPECT_EQ(instead_of({"accelerate", "config"}), "");
   EXPECT_EQ(instead_of({"accelerate"}), "");
   EXPECT_EQ(instead_of({"mpirun", "--version"}), "");
-  EXPECT_EQ(instead_of({"sh", "-c", "torchrun --help >/dev/null && ./train"}), "");
+  EXPECT_EQ(instead_of({"torchrun", "--help"}), "");
   EXPECT_NE(instead_of({"torchrun", "train.py", "--help"}), "");
   EXPECT_EQ(instead_of({"colossalai", "check"}), "");
   EXPECT_EQ(instead_of({"echo", "torchrun"}), "");
@@ -133,30 +132,61 @@ TEST(NestedLauncher, OfAScript) {
   EXPECT_EQ(instead_of({"bash", "train.py"}), "") << "no Python";
 }
 
-TEST(NestedLauncher, OfALineOfAShellScript) {
-  EXPECT_EQ(instead_of({"sh", "-c", "run() {\n  torchrun train.py >log 2>&1\n}\n"}),
-            "muster torchrun train.py >log 2>&1");
-  EXPECT_EQ(instead_of({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"}),
-            "muster torchrun train.py");
-  EXPECT_EQ(instead_of({"sh", "-c", "hosts=$(srun hostname | sort); ./train $hosts"}), "");
-}
-
-TEST(NestedLauncher, OfAShellScript) {
-  const std::string meant = "muster --mode once --template-arguments never python train.py --lr 1";
-  EXPECT_EQ(instead_of({"bash", "run.sh"}), meant);
-  EXPECT_EQ(instead_of({"/bin/bash", "-euo", "pipefail", "run.sh", "x"}), meant);
-  EXPECT_EQ(instead_of({"sh", "outer.sh"}), meant);
-  EXPECT_EQ(instead_of({"./run"}), "muster torchrun train.py \"$@\"");
-  EXPECT_EQ(instead_of({"bash", "-lc", "cd /job && torchrun train.py"}), "muster torchrun train.py");
+TEST(NestedLauncher, OfAFileThatTheKernelGivesToPython) {
+  EXPECT_EQ(instead_of({"./job", "x"}), "muster --mode once --template-arguments never ./job x");
   EXPECT_EQ(instead_of({"./binary"}), "");
-  EXPECT_EQ(instead_of({"bash"}), "");
-  EXPECT_EQ(instead_of({"sh", "-c"}), "");
-  EXPECT_EQ(instead_of({"sh", "-c", "echo torchrun train.py"}), "");
 }
 
-const NestedLauncher kLauncher = {"torchrun", "", {"muster torchrun train.py", ""}, true};
+TEST(NestedLauncher, NotInScriptsOfAShell) {
+  EXPECT_EQ(instead_of({"bash", "run.sh"}), "");
+  EXPECT_EQ(instead_of({"./run"}), "");
+  EXPECT_EQ(instead_of({"sh", "-c", "torchrun train.py"}), "");
+}
+
+TEST(NestedLauncher, OfToolsThatStartALauncher) {
+  EXPECT_EQ(instead_of({"axolotl", "train", "a.yaml", "--lr=1"}), "muster -m axolotl.cli.train a.yaml --lr=1");
+  EXPECT_EQ(instead_of({"trl", "sft", "--config", "a.yaml"}), "muster -m trl.scripts.sft --config a.yaml");
+  EXPECT_EQ(instead_of({"lightning", "run", "model", "--devices", "8", "train.py", "--x"}), "muster train.py --x");
+  EXPECT_EQ(instead_of({"tune", "run", "--nproc_per_node", "4", "--nnodes=1", "full_finetune", "--config", "a"}),
+            "muster tune run full_finetune --config a");
+  EXPECT_EQ(instead_of({"ray", "job", "submit", "--", "python3", "a.py"}), "ray job submit -- python3 a.py");
+  EXPECT_EQ(instead_of({"uv", "run", "llamafactory-cli", "train", "a.yaml"}), "muster llamafactory-cli train a.yaml");
+  EXPECT_EQ(instead_of({"python3", "-m", "verl.trainer.main_ppo", "a=1"}), "muster -m verl.trainer.main_ppo a=1");
+}
+
+TEST(NestedLauncher, NotOfToolsThatRunInEachWorker) {
+  for (const char* const line :
+       {"tune run full_finetune --config a", "axolotl preprocess a.yaml", "trl env", "llamafactory-cli chat a.yaml",
+        "swift web-ui", "xtuner list-cfg", "ray start", "python3 -m axolotl.cli.train a.yaml", "lightning_train"}) {
+    EXPECT_EQ(instead_of(split(line, ' ')), "") << line;
+  }
+}
+
+/// The launcher's name and the names of its variables.
+std::string started_once(const std::string& line) {
+  const std::vector<std::string> words = split(line, ' ');
+  const auto own = find_started_once(words);
+  std::string text = own ? own->name : "";
+  for (const LauncherVariable& one : own ? own->variables : std::span<const LauncherVariable>()) {
+    text += " " + std::string(one.name);
+  }
+  return text;
+}
+
+TEST(StartedOnce, AreToldOfTheJobByVariables) {
+  EXPECT_EQ(started_once("llamafactory-cli train a.yaml"),
+            "llamafactory-cli train NNODES NODE_RANK NPROC_PER_NODE FORCE_TORCHRUN");
+  EXPECT_EQ(started_once("/opt/bin/swift sft --x"), "swift sft NNODES NODE_RANK NPROC_PER_NODE");
+  EXPECT_EQ(started_once("timeout 5 xtuner train a"), "xtuner train NNODES NODE_RANK NPROC_PER_NODE ADDR PORT");
+  EXPECT_EQ(started_once("python3 -m verl.trainer.main_ppo"), "verl.trainer.main_ppo");
+  for (const char* const line : {"torchrun a.py", "python3 train.py", "axolotl train a", "swift eval", "swift"}) {
+    EXPECT_EQ(started_once(line), "") << line;
+  }
+}
+
+const NestedLauncher kLauncher = {"torchrun", "", {"muster torchrun train.py"}, true};
 const NestedLauncher kScript = {
-    "train.py", "line 2 calls torch.multiprocessing.spawn with nprocs=8", {"muster --mode once train.py", ""}};
+    "train.py", "line 2 calls torch.multiprocessing.spawn with nprocs=8", {"muster --mode once train.py"}};
 
 TEST(NestedLauncher, AreSaidIfTheyWouldBeStartedSeveralTimes) {
   EXPECT_EQ(check_nested_launcher(kLauncher, {8, "torchrun", false}),
@@ -184,27 +214,6 @@ TEST(NestedLauncher, AreSaidIfEachPlacedTaskStartsThem) {
             "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with nprocs=8, in each "
             "of the 8 tasks on this host; for one job write 'muster --mode once train.py', with one task on each "
             "host, or --mode torchrun if it is meant so");
-}
-
-TEST(NestedLauncher, OfAShellScriptAreWrittenThere) {
-  const auto own =
-      find_nested_launcher({"bash", "jobs/run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
-  ASSERT_TRUE(own);
-  EXPECT_EQ(check_nested_launcher(*own, {8, "torchrun", false}),
-            "'run.sh' may start processes itself: line 2 runs torchrun, in each of the 8 copies on this node; for "
-            "one job write 'muster torchrun a.py' there and start that without muster, or --mode torchrun if it is "
-            "meant so");
-}
-
-TEST(NestedLauncher, InScriptsOfScriptsAreFollowed) {
-  const std::map<std::string, std::string> files = {
-      {"a.sh", "sh b.sh\n"}, {"b.sh", "\npython c.py\n"}, {"c.py", kSpawning}};
-  const auto own = find_nested_launcher({"sh", "a.sh"}, false, [&](const std::string& path) { return files.at(path); });
-  ASSERT_TRUE(own);
-  EXPECT_EQ(own->program, "a.sh");
-  EXPECT_EQ(own->how,
-            "line 1 runs b.sh, and there line 2 runs c.py, and there line 2 calls torch.multiprocessing.spawn with "
-            "nprocs=8");
 }
 
 /// The message about a program on two nodes with one slot each.
@@ -235,6 +244,19 @@ TEST(NestedLauncher, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
     EXPECT_EQ(said_on_nodes(program, {1, "once", true, 2}), "") << program.front();
     EXPECT_EQ(said_on_nodes(program, {1, "torchrun", false, 2}), "") << program.front();
   }
+}
+
+TEST(NestedLauncher, ThatHandTheJobOnNeedNoMuster) {
+  EXPECT_EQ(said_on_nodes({"ray", "job", "submit", "x"}, {8, "torchrun", false}),
+            "'ray' starts processes itself, in each of the 8 copies on this node; for one job write "
+            "'ray job submit x' without muster, or --mode torchrun if it is meant so");
+}
+
+TEST(NestedLauncher, ThatCannotBeToldOfOtherNodesAreSeveralJobs) {
+  EXPECT_EQ(said_on_nodes({"vllm", "serve", "m"}, {1, "once", false, 2}),
+            "'vllm' starts processes itself, in a job of its own on each of the 2 nodes; for one job write "
+            "'muster vllm serve m' on one node, with --nnodes 1, or --mode once if it is meant so");
+  EXPECT_EQ(said_on_nodes({"swift", "sft", "x"}, {1, "once", false, 2}), "");
 }
 
 TEST(NestedLauncher, OfAScriptAreOneOnEachNode) {
