@@ -1,6 +1,7 @@
 // Describes each worker by its Python program, else by its main process.
 #include "agent/rank_evidence.hpp"
 
+#include "agent/builtin_wait.hpp"
 #include "agent/recorder_dumps.hpp"
 #include "base/file_io.hpp"
 #include "base/text.hpp"
@@ -156,17 +157,21 @@ std::uint64_t cpu_ms_of(const std::string& task, const Process& process) {
   return nanoseconds > 0 ? nanoseconds / kNanoseconds : milliseconds_of(process.cpu_ticks);
 }
 
-/// True of a thread in read(2) of its standard input, or of a terminal.
-bool reads_input(pid_t process, const std::string& task) {
+/// Tells a read(2) of standard input or a terminal, and one of a pipe without a name, by what follows the kernel's
+/// function; empty: the thread is in neither.
+std::string_view kind_of_read(pid_t process, const std::string& task) {
   const std::vector<std::string> call = words_of(first_line(task + "syscall"));
   if (call.size() < 2 || call[0] != std::to_string(SYS_read)) {
-    return false;
+    return {};
   }
   constexpr int kHexadecimal = 16;
   const std::string file = "fd/" + std::to_string(std::strtoul(call[1].c_str(), nullptr, kHexadecimal));
   std::error_code failed;
   const std::string path = std::filesystem::read_symlink(proc_file(process, file.c_str()), failed).string();
-  return file == "fd/0" || path.starts_with("/dev/pts/") || path.starts_with("/dev/tty");
+  if (file == "fd/0" || path.starts_with("/dev/pts/") || path.starts_with("/dev/tty")) {
+    return hang::kOfInput;
+  }
+  return path.starts_with("pipe:") ? hang::kOfPipe : std::string_view();
 }
 
 /// The folder of a thread in /proc.
@@ -182,7 +187,7 @@ hang::RankEvidence describe_running(const Process& program, std::uint64_t thread
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
   evidence.place.state = stat.empty() ? program.state : stat.front().front();
-  evidence.place.wait = kernel_function_in(task) + std::string(reads_input(program.pid, task) ? hang::kOfInput : "");
+  evidence.place.wait = kernel_function_in(task) + std::string(kind_of_read(program.pid, task));
   for (const Process& process : below) {
     if (process.pid != program.pid) {
       evidence.counters.children_ms += milliseconds_of(process.cpu_ticks);
@@ -191,6 +196,7 @@ hang::RankEvidence describe_running(const Process& program, std::uint64_t thread
   }
   evidence.counters.switches = number_at(read_fields(task + "status"), "voluntary_ctxt_switches");
   evidence.counters.cpu_ms = cpu_ms_of(task, program);
+  evidence.counters.threads_ms = milliseconds_of(program.cpu_ticks);
   evidence.counters.page_reads =
       stat.size() > kMajorFaults ? std::strtoull(stat[kMajorFaults].c_str(), nullptr, 10) : 0;
   evidence.counters.io_bytes += io_bytes_of(program.pid);
@@ -339,11 +345,9 @@ Result<std::vector<hang::Thread>> ask_py_spy(pid_t process, const std::string& w
                 : Error{ErrorKind::System, "py-spy has not answered in time"};
 }
 
-/// A rank that waits for nobody.
 bool may_compute(const hang::RankEvidence& rank) {
   const hang::Place& place = rank.place;
-  return !place.stack.empty() && place.state != 'D' && place.state != 'T' &&
-         hang::waits_for_others(place.stack).empty();
+  return !place.stack.empty() && place.state != 'D' && place.state != 'T' && hang::may_compute(place.stack);
 }
 
 /// Looks again and again for a moment at a rank that may compute: a program that does calls other functions each time,
@@ -423,6 +427,7 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
   hang::Thread& thread = (*threads)[hang::find_training_thread(*threads)];
   hang::RankEvidence rank = describe_running(program.process, thread.id, below);
   rank.place.stack = std::move(thread.stack);
+  add_builtin_wait(rank);
   if (!may_compute(rank)) {
     return rank;
   }

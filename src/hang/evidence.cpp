@@ -89,12 +89,13 @@ json::array numbers_of(const RankEvidence& rank) {
           counters.io_bytes,
           counters.children_ms,
           counters.sending,
-          rank.quiet_ms};
+          rank.quiet_ms,
+          counters.threads_ms};
 }
 
 /// Reads what `numbers_of` writes.
 std::optional<RankEvidence> read_rank(const json::value& value) {
-  constexpr std::size_t kFields = 10;
+  constexpr std::size_t kFields = 11;
   const json::array* const fields = value.if_array();
   if (fields == nullptr || fields->size() != kFields || number_of(&fields->at(0), -1) < 0) {
     return {};
@@ -109,7 +110,8 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
                    .page_reads = counter(5),
                    .io_bytes = counter(6),
                    .children_ms = counter(7),
-                   .sending = counter(8)};
+                   .sending = counter(8),
+                   .threads_ms = counter(10)};
   rank.quiet_ms = counter(9);
   return rank;
 }

@@ -4,7 +4,6 @@
 #include "hang/occupation.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,23 +16,19 @@ namespace {
 constexpr Thresholds kThresholds;
 
 /// A rank that waits for others sleeps until they come; each switch is a collective that went through. One that polls
-/// switches all the time, and its kernel function is a sleep; one that has not joined yet tries again and again.
+/// switches all the time, and its kernel function is a sleep; one that has not joined yet tries again and again, which
+/// takes little time.
 bool has_passed(const RankEvidence& now, const RankEvidence& was) {
-  const bool is_polling =
-      now.place.wait.find("nanosleep") != std::string::npos || is_first_meeting(waits_for_others(now.place.stack));
+  if (is_first_meeting(waits_for_others(now.place.stack))) {
+    return now.cpu_share >= kThresholds.cpu_share;
+  }
+  const bool is_polling = now.place.wait.find("nanosleep") != std::string::npos;
   return now.place.state == 'S' && !is_polling && now.counters.switches != was.counters.switches;
 }
 
 /// Has entered a collective since, or one that it had entered is completed.
 bool has_progressed(const RankEvidence& now, const RankEvidence& was) {
   return !now.groups.empty() && !was.groups.empty() && now.groups != was.groups;
-}
-
-/// True in a wait that may end by a timer, and begin again. Any other has brought something when it ends.
-bool may_time_out(const Place& place) {
-  static constexpr std::array<std::string_view, 6> kTimed{"sleep", "poll", "select", "futex", "epoll", "sigtimedwait"};
-  return place.wait.empty() ||
-         std::ranges::any_of(kTimed, [&](std::string_view word) { return place.wait.find(word) != std::string::npos; });
 }
 
 /// The growth in a second; 0 where a number could not be read this time.
@@ -53,24 +48,25 @@ void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
   constexpr double kMilliseconds = 1'000;
   const bool is_other = now.pid != was.pid || !are_same_calls(now.place.stack, was.place.stack);
   now.cpu_share = rate(now.counters.cpu_ms, was.counters.cpu_ms, seconds) / kMilliseconds;
+  now.others_share =
+      std::max(rate(now.counters.threads_ms, was.counters.threads_ms, seconds) / kMilliseconds - now.cpu_share, 0.0);
   if (is_other || has_progressed(now, was)) {
     now.is_moving = true;
     return;
   }
-  const bool cannot_run = now.place.state == 'D';  // in one system call
-  const double switches = rate(now.counters.switches, was.counters.switches, seconds);
-  const bool has_waited =
-      switches >= kThresholds.switches || (switches > 0 && (cannot_run || !may_time_out(now.place)));
-  switch (cannot_run ? Occupation::Unknown : occupation_of(now.place)) {
+  switch (now.place.state == 'D' ? Occupation::Unknown : occupation_of(now.place)) {  // D: in one system call
     case Occupation::WaitsForRanks:
       now.is_moving = has_passed(now, was);
       break;
     case Occupation::WaitsForLock:
       break;
     default:
-      now.is_spinning = now.cpu_share >= kThresholds.cpu_share || has_waited;
-      now.is_moving = now.is_spinning || has_done_more_than_compute(now.counters, was.counters, seconds);
-      now.is_spinning = now.is_spinning && !has_done_more_than_compute(now.counters, was.counters, seconds);
+      const double switches = rate(now.counters.switches, was.counters.switches, seconds);
+      const bool has_waited =
+          switches > (looks_by_itself(now.place.stack) ? kThresholds.switches : 0);  // and waits again
+      const bool computes = now.cpu_share >= kThresholds.cpu_share || now.others_share >= kThresholds.threads_share;
+      now.is_moving = computes || has_waited || has_done_more_than_compute(now.counters, was.counters, seconds);
+      now.is_spinning = now.is_moving && !has_done_more_than_compute(now.counters, was.counters, seconds);
   }
 }
 

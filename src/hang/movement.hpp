@@ -8,9 +8,9 @@ namespace muster::hang {
 
 /// Above which a rank works that waits for nobody. docs/hangs.md has the table.
 struct Thresholds {
-  double cpu_share = 0.02;  ///< of one CPU, of its thread
-  double switches =
-      0.5;  ///< a second, of its thread, in waits that have timers: one that looks every few seconds has less
+  double cpu_share = 0.02;       ///< of one CPU, of its thread
+  double switches = 0.5;         ///< a second, of its thread, in a wait that a library begins again by itself
+  double threads_share = 0.05;   ///< of one CPU, of all other threads of its process
   double page_reads = 1;         ///< a second, of its thread
   double io = 1'000'000;         ///< bytes a second; a thread that only reports the use of the machine reads less
   double children_share = 0.05;  ///< of one CPU, of the processes below it

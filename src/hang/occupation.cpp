@@ -1,6 +1,8 @@
 // Knows the functions in which programs wait, compile or serve.
 #include "hang/occupation.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -17,6 +19,9 @@ struct Row {
   std::string_view name{};    ///< for messages; empty: that of the function
 };
 
+/// Computes, and waits for ranks where gradients are reduced.
+constexpr std::string_view kBackward = "the backward pass";
+
 /// The functions in which programs wait for other ranks, as of PyTorch 2.14, Horovod 0.28, MindSpore 2.10 and JAX 0.10.
 constexpr std::array kWaitsForRanks{
     Row{"torch/distributed/distributed_c10d.py", "init_process_group"},
@@ -25,7 +30,13 @@ constexpr std::array kWaitsForRanks{
     Row{"torch/distributed/distributed_c10d.py", {}},
     Row{"torch/distributed/_functional_collectives.py", {}},
     Row{"torch/distributed/rpc/api.py", {}},
-    Row{"torch/autograd/graph.py", "_engine_run_backward", "the backward pass"},
+    Row{"torch/distributed/utils.py", {}, "DistributedDataParallel"},
+    Row{"torch/distributed/elastic/utils/store.py", {}},
+    Row{"torch/nn/parallel/distributed.py", "_distributed_broadcast_coalesced", "DistributedDataParallel"},
+    Row{"torch/nn/parallel/distributed.py", "_pre_forward", "DistributedDataParallel"},
+    Row{kBuiltin, "wait"},
+    Row{kBuiltin, "get"},
+    Row{"torch/autograd/graph.py", "_engine_run_backward", kBackward},
     Row{"torch/cuda/__init__.py", "synchronize", "cuda.synchronize"},
     Row{"torch/cuda/streams.py", "synchronize", "cuda.synchronize"},
     Row{"torch_npu/npu/utils.py", "synchronize", "npu.synchronize"},
@@ -74,8 +85,12 @@ constexpr std::array kThreads{Row{"/threading.py", "join"}, Row{"/threading.py",
                               Row{"/threading.py", "_wait_for_tstate_lock"}};
 
 /// Calls that wait for a process.
-constexpr std::array kChildren{Row{"/subprocess.py", {}}, Row{"torch/multiprocessing/spawn.py", {}},
-                               Row{"multiprocessing/process.py", "join"}, Row{"multiprocessing/popen_fork.py", {}}};
+constexpr std::array kChildren{Row{"/subprocess.py", {}},
+                               Row{"torch/multiprocessing/spawn.py", {}},
+                               Row{"multiprocessing/process.py", "join"},
+                               Row{"multiprocessing/popen_fork.py", {}},
+                               Row{"multiprocessing/connection.py", {}},
+                               Row{"multiprocessing/pool.py", {}}};
 
 /// A loader waits for its own processes in queues, and the ranks for its batch.
 constexpr std::array kLoaders{Row{"torch/utils/data/", {}}};
@@ -83,9 +98,9 @@ constexpr std::array kLoaders{Row{"torch/utils/data/", {}}};
 constexpr std::array kImports{Row{"<frozen importlib", {}}};
 
 /// Kernel functions in which a program waits for a request, by the beginning of their names.
-constexpr std::array<std::string_view, 9> kRequests{"ep_poll",    "do_epoll_wait",   "do_sys_poll",
-                                                    "do_poll",    "poll_schedule",   "do_select",
-                                                    "do_pselect", "inet_csk_accept", "unix_accept"};
+constexpr std::array<std::string_view, 13> kRequests{
+    "ep_poll",         "do_epoll_wait", "do_sys_poll",     "do_poll",    "poll_schedule", "do_select", "do_pselect",
+    "inet_csk_accept", "unix_accept",   "do_sigtimedwait", "sigsuspend", "do_pause",      "pause"};
 
 std::string_view last_name(std::string_view qualified) {
   return qualified.substr(qualified.rfind('.') + 1);
@@ -119,10 +134,10 @@ Occupation occupation_by_stack(const Stack& stack) {
   if (has_any(kLocks, inner)) {
     return Occupation::WaitsForLock;
   }
-  if (!waits_for_others(stack).empty()) {
-    return Occupation::WaitsForRanks;
+  if (const std::string wait = waits_for_others(stack); !wait.empty()) {
+    return wait == kBackward ? Occupation::Backward : Occupation::WaitsForRanks;
   }
-  if (has_any(kCompilers, stack)) {
+  if (has_any(kCompilers, inner)) {
     return Occupation::Compiles;
   }
   if (has_any(kLoaders, innermost(stack, kNearTop))) {
@@ -134,14 +149,14 @@ Occupation occupation_by_stack(const Stack& stack) {
   if (has_any(kServers, inner)) {
     return Occupation::Serves;
   }
-  return has_any(kImports, innermost(stack, kNearTop)) ? Occupation::Imports : Occupation::Unknown;
+  return has_any(kImports, inner.first(std::min(inner.size(), kNearTop))) ? Occupation::Imports : Occupation::Unknown;
 }
 
 Occupation occupation_by_kernel(const Place& place) {
   if (place.wait.ends_with(kOfInput) || place.wait.starts_with("n_tty_read")) {
     return Occupation::WaitsForInput;
   }
-  if (place.wait.starts_with("do_wait")) {
+  if (place.wait.starts_with("do_wait") || place.wait.ends_with(kOfPipe)) {
     return Occupation::WaitsForChild;
   }
   const bool is_request =
@@ -153,26 +168,75 @@ Occupation occupation_by_kernel(const Place& place) {
 
 Occupation occupation_of(const Place& place) {
   const Occupation known = occupation_by_stack(place.stack);
-  const bool calls_loader = has_any(kLoaders, library_calls(place.stack));
-  return known != Occupation::Unknown || calls_loader ? known : occupation_by_kernel(place);
+  return known != Occupation::Unknown || looks_by_itself(place.stack) ? known : occupation_by_kernel(place);
+}
+
+bool looks_by_itself(const Stack& stack) {
+  return has_any(kLoaders, library_calls(stack));
 }
 
 std::string waits_for_others(const Stack& stack) {
   constexpr std::size_t kNearTop = 8;  // wrappers and waits of the library are above the operation
   std::string inner;                   // a function of the library's own, where no public one follows
-  for (std::size_t i = 0; i < std::min(stack.size(), kNearTop); ++i) {
-    const auto* const known =
-        std::ranges::find_if(kWaitsForRanks, [&](const Row& row) { return matches(row, stack[i]); });
+  for (const Frame& frame : innermost(stack, kNearTop)) {
+    const auto* const known = std::ranges::find_if(kWaitsForRanks, [&](const Row& row) { return matches(row, frame); });
+    if (known == kWaitsForRanks.end() && !is_library(frame)) {
+      break;  // what the user's code does below an operation is no wait
+    }
     if (known == kWaitsForRanks.end()) {
       continue;
     }
-    std::string name(known->name.empty() ? last_name(stack[i].function) : known->name);
+    const std::string_view own = frame.file == kBuiltin ? frame.function : last_name(frame.function);
+    std::string name(known->name.empty() ? own : known->name);
     if (!name.starts_with('_')) {
       return name;
     }
     inner = inner.empty() ? name : inner;
   }
   return inner;
+}
+
+bool may_compute(const Stack& stack) {
+  const std::string wait = waits_for_others(stack);
+  return wait.empty() || wait == kBackward;
+}
+
+namespace {
+
+bool is_name(char c) {
+  return is_letter_or_digit(c) || c == '_' || c == '.';
+}
+
+/// The name behind which `call` begins in the line: "self.store" of "x = self.store.get(key)"; empty: there is none.
+std::string_view owner_of(std::string_view line, std::string_view call) {
+  const std::size_t end = line.find(call);
+  if (end == std::string_view::npos) {
+    return {};
+  }
+  std::size_t begin = end;
+  while (begin > 0 && is_name(line[begin - 1])) {
+    --begin;
+  }
+  return line.substr(begin, end - begin);
+}
+
+}  // namespace
+
+std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string_view kernel_wait) {
+  static constexpr std::array<std::string_view, 6> kSleeps{"futex", "poll", "wait_woken", "sk_wait", "select", "tcp_"};
+  const bool sleeps = std::ranges::any_of(
+      kSleeps, [&](std::string_view word) { return kernel_wait.find(word) != std::string_view::npos; });
+  if (!sleeps) {
+    return {};
+  }
+  if (const std::string_view owner = owner_of(source_line, ".wait(");
+      !owner.empty() || source_line.find(").wait(") != std::string_view::npos) {
+    return Frame{std::string(kBuiltin), std::string(owner) + (owner.empty() ? "" : ".") + "wait"};
+  }
+  const std::string_view store = owner_of(source_line, ".get(");
+  return lower_case(std::string(store)).find("store") == std::string::npos
+             ? std::nullopt
+             : std::optional(Frame{std::string(kBuiltin), std::string(store) + ".get"});
 }
 
 bool leaves_work_to_threads(const Stack& stack) {

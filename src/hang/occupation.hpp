@@ -4,6 +4,7 @@
 
 #include "hang/evidence.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,10 +13,16 @@ namespace muster::hang {
 
 /// Follows the kernel function in `Place::wait` where that reads standard input or a terminal.
 inline constexpr std::string_view kOfInput = " (standard input)";
+/// Likewise where it reads a pipe without a name: its writer is a process that it has started, or that has started it.
+inline constexpr std::string_view kOfPipe = " (pipe)";
+
+/// The file of a call that no Python code makes. Interpreters do not tell of these.
+inline constexpr std::string_view kBuiltin = "<built-in>";
 
 enum class Occupation {
   Unknown,        ///< code that no row knows, such as the user's own
   WaitsForRanks,  ///< in an operation with others, such as a collective
+  Backward,       ///< computes, or waits for ranks in it: who does nothing waits
   WaitsForLock,   ///< of a file, by looking again and again
   Compiles,       ///< for minutes without a sign
   Imports,        ///< likewise
@@ -30,6 +37,17 @@ enum class Occupation {
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
 /// that is known.
 [[nodiscard]] std::string waits_for_others(const Stack& stack);
+
+/// True of a stack that is in no wait for others, or in one in which a rank computes as well.
+[[nodiscard]] bool may_compute(const Stack& stack);
+
+/// The call of an object of C++ in which the user's code waits for ranks, by the line of its source: "work.wait()", or
+/// "store.get(key)". Waits of Python's own library have frames of their own. Empty: it is none, or the kernel does not
+/// wait for another thread or a socket.
+[[nodiscard]] std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string_view kernel_wait);
+
+/// True of a wait in which a library looks every few seconds whether its own processes live: that is no work.
+[[nodiscard]] bool looks_by_itself(const Stack& stack);
 
 /// True of a main thread that serves requests, or waits for threads of its program.
 [[nodiscard]] bool leaves_work_to_threads(const Stack& stack);

@@ -76,7 +76,7 @@ StallDetector::Step StallDetector::begin_again(double quiet) {
     step.lines.push_back("the job moves again after " + seconds_text(longest_quiet_));
   }
   before_.reset();
-  spins_since_.clear();
+  spins_.clear();
   seen_.reset();
   has_said_who_works_ = false;
   asks_after_ = 0;
@@ -185,15 +185,19 @@ double StallDetector::next_delay(double quiet) const {
   return std::max(delay, kLeastDelay);
 }
 
-/// A rank that uses its CPU at the same calls for very long is in an endless loop, as far as can be seen.
+/// A rank that uses its CPU at the same calls for very long is in an endless loop, as far as can be seen. One that looks
+/// for something every few seconds is not, and neither is one that has to share its CPU with many.
 void StallDetector::note_loops(Evidence& evidence) {
+  constexpr double kLeastShare = 0.5;
   for (RankEvidence& one : evidence.ranks) {
     if (!one.is_spinning) {
-      spins_since_.erase(one.rank);
+      spins_.erase(one.rank);
       continue;
     }
-    const double since = spins_since_.try_emplace(one.rank, before_->quiet).first->second;
-    one.is_looping = evidence.quiet - since >= kLongWork * limit_;
+    Spin& spin = spins_.try_emplace(one.rank, Spin{before_->quiet}).first->second;
+    spin.cpu += (one.cpu_share + one.others_share) * (evidence.quiet - before_->quiet);
+    const double seconds = evidence.quiet - spin.since;
+    one.is_looping = seconds >= kLongWork * limit_ && spin.cpu >= kLeastShare * seconds;
   }
 }
 
@@ -215,12 +219,19 @@ void StallDetector::note_verdict(const Verdict& verdict, double quiet) {
   } else if (seen_ != verdict.finding || seen_ranks_ != verdict.ranks) {
     seen_ = verdict.finding;
     seen_ranks_ = verdict.ranks;
+    seen_since_ = before_->quiet;
     seen_at_ = quiet;
     times_seen_ = 1;
   } else if (quiet - seen_at_ >= kTolerance * end() / kLooksInTime) {
     seen_at_ = quiet;
     ++times_seen_;
   }
+}
+
+/// A rank that looks for something every few seconds does nothing between two looks that are near each other.
+bool StallDetector::is_long_enough(double quiet) const {
+  constexpr double kTolerance = 0.9;  // of a look that comes a little early
+  return quiet - seen_since_ >= kTolerance * limit_ / 2;
 }
 
 /// Says it once for each stall; a rank may be named after all stood still.
@@ -232,6 +243,9 @@ StallDetector::Step StallDetector::report(const Evidence& evidence, const Verdic
   }
   if (!is_hang(verdict)) {
     step.lines = lines_without_stall(evidence, verdict);
+    return step;
+  }
+  if (!is_long_enough(quiet)) {
     return step;
   }
   const bool is_told = reported_ != Finding::Named && reported_ != verdict.finding;

@@ -79,6 +79,7 @@ class StallDetector {
   void note_loops(Evidence& evidence);
   void note_meeting(const Evidence& evidence);
   void note_verdict(const Verdict& verdict, double quiet);
+  [[nodiscard]] bool is_long_enough(double quiet) const;
   Step report(const Evidence& evidence, const Verdict& verdict);
   [[nodiscard]] Look describe_stall(const Verdict& verdict, const Evidence& evidence, double seconds,
                                     bool begins) const;
@@ -95,10 +96,16 @@ class StallDetector {
   WriterWatch writer_watch_;
   bool has_named_beside_writer_ = false;
   std::optional<Evidence> before_;
-  std::map<int, double> spins_since_;  ///< of ranks that have only used their CPU, in seconds of quiet
-  std::vector<int> seen_ranks_;        ///< of the verdicts at the last looks
-  std::optional<Finding> seen_;        ///< likewise; empty: not one that ends a job
-  double seen_at_ = 0;                 ///< the last of these looks, in seconds of quiet
+  /// Since when a rank has only used its CPU, and the seconds of CPU time from then on.
+  struct Spin {
+    double since;  ///< in seconds of quiet
+    double cpu = 0;
+  };
+  std::map<int, Spin> spins_;    ///< by rank
+  std::vector<int> seen_ranks_;  ///< of the verdicts at the last looks
+  std::optional<Finding> seen_;  ///< likewise; empty: not one that ends a job
+  double seen_since_ = 0;        ///< the look before the first of these, in seconds of quiet
+  double seen_at_ = 0;           ///< the last of these looks, likewise
   int times_seen_ = 0;
   double longest_quiet_ = 0;         ///< of the stall that was reported
   std::optional<Finding> reported_;  ///< in this stall

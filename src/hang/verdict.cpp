@@ -33,12 +33,17 @@ bool has_pending(const RankEvidence& one) {
       one.groups, [](const GroupProgress& group) { return group.completed >= 0 && group.completed < group.enqueued; });
 }
 
+bool waits_by(Occupation occupation, const RankEvidence& one) {
+  const bool is_idle_backward = occupation == Occupation::Backward && !one.is_moving;
+  return !cannot_run(one.place) && (occupation == Occupation::WaitsForRanks || is_idle_backward || has_pending(one));
+}
+
 Activity activity_of(const RankEvidence& one) {
   if (!one.place.end.empty()) {
     return Activity::Ended;
   }
   const Occupation occupation = occupation_of(one.place);
-  if (!cannot_run(one.place) && (occupation == Occupation::WaitsForRanks || has_pending(one))) {
+  if (waits_by(occupation, one)) {
     return Activity::Waits;
   }
   if (one.is_looping) {
@@ -179,7 +184,15 @@ Verdict judge_ended(Activities& activities, const std::vector<RankEvidence>& evi
     return make_verdict(activities.has(Activity::Waits) ? Finding::WaitedFor : Finding::Moving,
                         activities.ranks(Activity::Works), evidence);
   }
-  return activities.has(Activity::Waits) ? make_verdict(Finding::Named, ended, evidence) : Verdict{};
+  if (!activities.has(Activity::Waits)) {
+    return {};
+  }
+  Ranks absent = activities.ranks(Activity::Stands);  // who has ended may have done its part
+  absent.insert(activities.ranks(Activity::Idle).begin(), activities.ranks(Activity::Idle).end());
+  if (!absent.empty()) {
+    return accuse(absent, activities, evidence);
+  }
+  return make_verdict(Finding::Named, ended, evidence);
 }
 
 /// Names the ranks that have not come to a collective, as far as the progress is known.
@@ -224,9 +237,12 @@ Verdict judge_without_waits(Activities& activities, const std::vector<RankEviden
   return make_verdict(are_idle ? Finding::Idle : Finding::Still, {}, evidence);
 }
 
-/// For ranks that all wait for each other: those that are at another place than most.
+/// For ranks that all wait for each other: those that are at another place than most. While they find each other, each
+/// goes from place to place by itself.
 Verdict judge_waits(Activities& activities, const std::vector<RankEvidence>& evidence) {
-  const Ranks others = outliers(evidence);
+  const bool have_met = std::ranges::none_of(
+      evidence, [](const RankEvidence& one) { return is_first_meeting(waits_for_others(one.place.stack)); });
+  const Ranks others = have_met ? outliers(evidence) : Ranks();
   const auto computes = [&](const RankEvidence& one) { return others.contains(one.rank) && one.is_spinning; };
   if (std::ranges::any_of(evidence, computes)) {
     return make_verdict(Finding::WaitedFor, others, evidence);

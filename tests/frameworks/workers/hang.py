@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import ctypes
+import importlib
 import os
 import signal
 import sys
@@ -51,6 +52,32 @@ def load_extension():
     torch.utils.cpp_extension.load("extension", [__file__], build_directory=FOLDER)
 
 
+def stand_still():
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+def import_module():
+    with open(os.path.join(FOLDER, "stuck.py"), "w") as file:
+        file.write("import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n")
+    sys.path.insert(0, FOLDER)
+    importlib.import_module("stuck")
+
+
+def run_compiled():
+    import torch
+
+    @torch.compile(backend="eager")
+    def step(value):
+        value = value + 1
+        torch._dynamo.graph_break()
+        stand_still()
+        return value
+
+    step(torch.ones(3))
+
+
 def print_on():
     while True:
         time.sleep(3)
@@ -77,6 +104,54 @@ def hang(distributed, tensor):
         distributed.broadcast(tensor, 0)
     elif KIND == "loader":
         read_batches()
+    elif KIND == "module":
+        import_module()
+    elif KIND == "compiled":
+        run_compiled()
+    elif KIND in OPERATIONS:
+        stand_still()
+
+
+def all_reduce(tensor):
+    import torch
+
+    torch.distributed.all_reduce(tensor)
+
+
+def reduce_async(tensor):
+    import torch
+
+    work = torch.distributed.all_reduce(tensor, async_op=True)
+    work.wait()
+
+
+def set_up_ddp(_tensor):
+    import torch
+
+    torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 3))
+
+
+def broadcast_buffers(_tensor):
+    import torch
+
+    MODELS[0](torch.ones(4, 3))
+
+
+def wait_at_store(_tensor):
+    """Each rank waits until all have come."""
+    import torch
+
+    store = torch.distributed.distributed_c10d._get_default_store()
+    VISITS.append(store.add(f"visits {len(VISITS)}", 1))
+    if VISITS[-1] == torch.distributed.get_world_size():
+        store.set(f"all {len(VISITS)}", "")
+    store.wait([f"all {len(VISITS)}"])
+
+
+VISITS = []
+MODELS = []
+# In these the others wait for the rank that stands still.
+OPERATIONS = {"async wait": reduce_async, "setup": set_up_ddp, "buffers": broadcast_buffers, "store": wait_at_store}
 
 
 def train(is_other):
@@ -90,11 +165,13 @@ def train(is_other):
     import torch.distributed as distributed
 
     distributed.init_process_group("gloo")
+    if KIND == "buffers":
+        MODELS.append(torch.nn.parallel.DistributedDataParallel(torch.nn.BatchNorm1d(3)))
     tensor = torch.ones(8)
     for step in range(5):
         if step == 3 and is_other:
             hang(distributed, tensor)
-        distributed.all_reduce(tensor)
+        OPERATIONS.get(KIND, all_reduce)(tensor)
     distributed.destroy_process_group()
     print("hangs now", flush=True)
     if is_other and KIND == "teardown":

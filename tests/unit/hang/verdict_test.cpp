@@ -250,6 +250,18 @@ TEST(Verdict, BlamesARankThatHasEndedOnlyIfOthersWaitForRanks) {
   EXPECT_EQ(judge(job).ranks, std::vector{1}) << "it still works";
 }
 
+TEST(Verdict, BlamesWhoStandsStillAndNotWhoHasDoneItsPart) {
+  Place child = loading();
+  child.stack.insert(child.stack.begin(), Frame{"/usr/lib/python3.13/subprocess.py", "Popen._wait", 2'000});
+  const auto job = [&](const Place& place) {
+    return judge(job_of(4, in_collective(), {{0, place}, {3, ended("exit code 0")}}));
+  };
+  EXPECT_EQ(job(child).finding, Finding::Idle);
+  EXPECT_EQ(job(loading()).finding, Finding::Named);
+  EXPECT_EQ(job(loading()).ranks, std::vector{0});
+  EXPECT_EQ(job(in_collective()).ranks, std::vector{3});
+}
+
 TEST(Verdict, AccusesNobodyWhoWorksOrCompilesOrImports) {
   auto moving = job_of(8, in_collective(), {{2, loading()}});
   moving[2].is_moving = true;
@@ -276,8 +288,12 @@ TEST(Verdict, AccusesNobodyWhoWaitsForARequestAChildOrInput) {
   serving.stack.insert(serving.stack.begin(), Frame{"/usr/lib/python3.13/asyncio/base_events.py", "_run_once", 683});
   Place child = loading();
   child.stack.insert(child.stack.begin(), Frame{"/usr/lib/python3.13/subprocess.py", "Popen._wait", 2'000});
-  for (const Place& idle : {serving, child, at("main", "pipe_read (standard input)"), at("main", "ep_poll"),
-                            at("main", "do_wait"), at("main", "n_tty_read")}) {
+  Place pool = loading();
+  pool.stack.insert(pool.stack.begin(), {Frame{"/usr/lib/python3.13/threading.py", "Event.wait", 655},
+                                         Frame{"/usr/lib/python3.13/multiprocessing/pool.py", "Pool.map", 367}});
+  for (const Place& idle :
+       {serving, child, pool, at("main", "pipe_read (standard input)"), at("main", "pipe_read (pipe)"),
+        at("main", "ep_poll"), at("main", "do_wait"), at("main", "n_tty_read"), at("main", "do_sigtimedwait")}) {
     const auto job = job_of(8, in_collective(), {{2, idle}});
     EXPECT_EQ(judge(job).finding, Finding::Idle) << idle.wait;
     EXPECT_TRUE(lines_of(job).starts_with("7 of 8 ranks wait in all_reduce for rank 2, idle\n")) << lines_of(job);
@@ -302,6 +318,56 @@ TEST(Verdict, NamesWhoSleepsWaitsForAFileLockOrForItsLoader) {
   }
 }
 
+TEST(Verdict, AccusesNobodyWhoMeetsTheOthers) {
+  Place meeting = in_collective();
+  meeting.stack[0].function = "init_process_group";
+  Place later = meeting;
+  later.stack.insert(later.stack.begin(), Frame{kCollective.file, "_new_process_group_helper", 2'169});
+  auto job = job_of(8, meeting, {{2, later}});
+  EXPECT_EQ(judge(job).finding, Finding::Still);
+  EXPECT_EQ(judge(job).ranks, std::vector<int>());
+  auto now = job;
+  now[2].counters.cpu_ms = 3'000;
+  EXPECT_EQ(judge(moved(job, now)).finding, Finding::Moving) << "it sets up its groups";
+}
+
+TEST(Verdict, NamesWhoStandsStillInAModuleOrACompiledFunction) {
+  Place importing = loading();
+  importing.stack.insert(importing.stack.begin() + 1, Frame{"<frozen importlib._bootstrap>", "_find_and_load", 1});
+  Place compiled = loading();
+  compiled.stack.insert(compiled.stack.begin() + 1,
+                        Frame{"/x/site-packages/torch/_dynamo/eval_frame.py", "_fn", 1'000});
+  Place folder = loading();
+  folder.stack[0].file = "/home/me/triton/train.py";
+  for (const Place& place : {importing, compiled, folder}) {
+    EXPECT_EQ(judge(job_of(8, in_collective(), {{2, place}})).finding, Finding::Named) << place.stack[1].file;
+  }
+}
+
+TEST(Verdict, KnowsTheWaitsOfDistributedDataParallel) {
+  Place setup = in_collective();
+  setup.stack[0] = {"/x/site-packages/torch/distributed/utils.py", "_verify_param_shape_across_processes", 300};
+  EXPECT_EQ(waits_for_others(setup.stack), "DistributedDataParallel");
+  setup.stack[0] = {"/x/site-packages/torch/nn/parallel/distributed.py", "_distributed_broadcast_coalesced", 300};
+  EXPECT_EQ(waits_for_others(setup.stack), "DistributedDataParallel");
+}
+
+TEST(Verdict, KnowsWaitsOfCxxByTheirSource) {
+  const auto wait = [](const char* line, const char* kernel) {
+    const auto frame = find_builtin_wait(line, kernel);
+    return frame ? frame->function + ": " + waits_for_others({*frame, kTrain}) : "";
+  };
+  EXPECT_EQ(wait("    work.wait()", "futex_wait_queue"), "work.wait: work.wait");
+  EXPECT_EQ(wait("dist.all_reduce(x, async_op=True).wait()", "futex_wait_queue"), "wait: wait");
+  EXPECT_EQ(wait("value = self.store.get(key)", "wait_woken"), "self.store.get: self.store.get");
+  EXPECT_EQ(wait("store.wait(['x'])", "do_sys_poll"), "store.wait: store.wait");
+  EXPECT_EQ(wait("work.wait()", "hrtimer_nanosleep"), "") << "it may poll for anything";
+  EXPECT_EQ(wait("os.wait()", "do_wait"), "");
+  EXPECT_EQ(wait("x = queue.get(timeout=3)", "futex_wait_queue"), "");
+  EXPECT_EQ(wait("lock.acquire()", "futex_wait_queue"), "");
+  EXPECT_EQ(wait("", "futex_wait_queue"), "");
+}
+
 TEST(Verdict, LooksAtTheThreadThatTrains) {
   const Stack serving{{"/usr/lib/python3.13/selectors.py", "select", 1},
                       {"/usr/lib/python3.13/asyncio/base_events.py", "run", 1}};
@@ -323,6 +389,19 @@ TEST(Verdict, TakesARankThatComputesInTheBackwardPassForNoneThatWaits) {
   EXPECT_EQ(judge(job).finding, Finding::Named);
   job[2].is_moving = job[2].is_spinning = true;
   EXPECT_EQ(judge(job).finding, Finding::WaitedFor);
+
+  auto all = job_of(4, backward);
+  EXPECT_EQ(judge(all).finding, Finding::Still);
+  for (RankEvidence& one : all) {
+    one.is_moving = one.is_spinning = true;
+  }
+  EXPECT_EQ(judge(all).finding, Finding::Moving);
+
+  Place below = backward;
+  below.stack.insert(below.stack.begin(), kLoad);
+  EXPECT_EQ(judge(job_of(4, in_collective(), {{2, below}})).finding, Finding::Named) << "in a function of the user's";
+  EXPECT_TRUE(may_compute(backward.stack));
+  EXPECT_FALSE(may_compute(in_collective().stack));
 }
 
 TEST(Evidence, IsTheSameAfterItWasSent) {
@@ -400,7 +479,7 @@ TEST(Evidence, GivesNoStackToMoreRanksThanThereIsRoomFor) {
   }
   std::string ranks;
   for (int rank = 0; rank < 5'000; ++rank) {
-    ranks += (rank == 0 ? "[" : ",[") + std::to_string(rank) + ",1,1,1,1,1,1,1,1,1]";
+    ranks += (rank == 0 ? "[" : ",[") + std::to_string(rank) + ",1,1,1,1,1,1,1,1,1,1]";
   }
   const Evidence evidence =
       join_lines({R"({"groups":[{"place":{"state":"S","stack":[)" + frames + R"(]},"ranks":[)" + ranks + "]}]}"});
@@ -450,11 +529,15 @@ TEST(Movement, OfAThreadIsItsTimeAndItsWaits) {
   EXPECT_TRUE(computing.is_moving && computing.is_spinning);
   EXPECT_EQ(computing.cpu_share, 0.5);
   EXPECT_FALSE(after([](RankEvidence& one) { one.counters.cpu_ms = 100; }).is_moving);
-  const auto sleeps = [](RankEvidence& one) { one.counters.switches = 10; };
   const auto looks = [](RankEvidence& one) { one.counters.switches = 2; };
-  EXPECT_TRUE(after(sleeps, at("main", "hrtimer_nanosleep")).is_moving) << "each second";
-  EXPECT_FALSE(after(looks, at("main", "do_sys_poll")).is_moving) << "after its loader, each five seconds";
+  EXPECT_TRUE(after(looks, at("main", "hrtimer_nanosleep")).is_moving) << "each five seconds";
   EXPECT_TRUE(after(looks, at("main", "sk_stream_wait_memory")).is_moving) << "it has sent something";
+  Place loader = at("train", "do_sys_poll");
+  loader.stack.insert(loader.stack.begin(), Frame{"/x/site-packages/torch/utils/data/dataloader.py", "_get_data", 1});
+  EXPECT_FALSE(after(looks, loader).is_moving) << "whether its processes live, each five seconds";
+  const RankEvidence beside = after([](RankEvidence& one) { one.counters.threads_ms = 1'000; });
+  EXPECT_TRUE(beside.is_moving && beside.is_spinning) << "its other threads compute";
+  EXPECT_FALSE(after([](RankEvidence& one) { one.counters.threads_ms = 300; }).is_moving) << "a heartbeat";
   const RankEvidence reading = after([](RankEvidence& one) {
     one.counters.cpu_ms = 5'000;
     one.counters.io_bytes = 100'000'000;
@@ -727,6 +810,32 @@ TEST(StallDetector, NamesWhoSpinsAtTheSameCallsForFiveTimesTheLimit) {
   EXPECT_EQ(said,
             "300: the job waits for rank 1, which works: 100 % of a CPU, at train.py:212 in load_shard\n"
             "330: the job has not moved for 330 s: 3 of 4 ranks wait in all_reduce for rank 1\n");
+}
+
+TEST(StallDetector, LooksForHalfOfTheLimitAtWhoStandsStill) {
+  StallDetector detector({60, 90}, 4);
+  auto job = job_of(4, in_collective(), {{1, loading()}});
+  std::string said;
+  for (int quiet = 30; quiet <= 600; quiet += 15) {
+    said += said_at(detector, job, quiet);
+    job[1].counters.switches += quiet % 30 == 0 ? 1 : 0;  // of every second look nothing is seen
+  }
+  EXPECT_EQ(said.find("has not moved"), std::string::npos) << said;
+}
+
+TEST(StallDetector, NamesNobodyWhoPollsOrHasToShareItsCpu) {
+  for (const auto work : {+[](RankEvidence& one) { one.counters.switches += 6; },
+                          +[](RankEvidence& one) { one.counters.cpu_ms += 5'000; }}) {
+    StallDetector detector({60, 90}, 4);
+    auto job = job_of(4, in_collective(), {{1, loading()}});
+    std::string said;
+    for (int quiet = 30; quiet <= 900; quiet += 30) {
+      said += said_at(detector, job, quiet);
+      work(job[1]);
+    }
+    EXPECT_TRUE(said.starts_with("300: the job waits for rank 1, which works: ")) << said;
+    EXPECT_EQ(said.find("has not moved"), std::string::npos) << said;
+  }
 }
 
 /// Ranks that have been quiet for so long but for rank 3, which writes each second.

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -176,6 +177,75 @@ def subprocess_that_computes(job):
 @while_others_wait
 def subprocess_that_waits(job):
     subprocess.run(["sleep", str(job.left())], check=True)
+
+
+@while_others_wait
+def subprocess_that_is_polled(job):
+    with subprocess.Popen(["sleep", str(job.left())]) as child:
+        while child.poll() is None:
+            time.sleep(4)
+
+
+@while_others_wait
+def lines_of_a_subprocess(job):
+    with subprocess.Popen(["sh", "-c", f"sleep {job.left()}; echo done"], stdout=subprocess.PIPE) as child:
+        for _line in child.stdout:
+            pass
+
+
+@while_others_wait
+def message_of_a_child(job):
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=lambda: (time.sleep(job.left()), theirs.send(1)))
+    child.start()
+    ours.recv()
+    child.join()
+
+
+@while_others_wait
+def pool_that_waits(job):
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(time.sleep, [job.left()] * 2)
+
+
+@while_others_wait
+def wait_for_a_signal(job):
+    """Such as the notice of a spot machine."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    timer = threading.Timer(job.left(), os.kill, [os.getpid(), signal.SIGUSR1])
+    timer.start()
+    signal.sigwait([signal.SIGUSR1])
+    timer.join()
+
+
+@while_others_wait
+def thread_that_computes(job):
+    """The main thread waits for a signal of it."""
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+
+    def work():
+        compute(job.left())
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    signal.pause()
+    thread.join()
+
+
+@while_others_wait
+def thread_that_is_polled(job):
+    thread = threading.Thread(target=compute, args=[job.left()])
+    thread.start()
+    while thread.is_alive():
+        time.sleep(4)
+
+
+@while_others_wait
+def look_every_few_seconds(job):
+    while job.goes_on():
+        time.sleep(3)
 
 
 @while_others_wait

@@ -4,6 +4,7 @@ import fcntl
 import importlib.util
 import os
 import socket
+import subprocess
 import sys
 import time
 
@@ -108,3 +109,20 @@ def slow_imports(job):
         number += 1
     job.join()
     job.distributed.barrier()
+
+
+def one_has_done_its_part(job):
+    """The last rank ends; of the others, which meet in a group of their own, one waits for its subprocess."""
+    job.join()
+    group = job.distributed.new_group(list(range(job.world - 1)))
+    job.distributed.barrier()
+    job.begin()
+    (job.folder / f"out-{job.rank}").touch()  # of the barrier, which would fail if one ended meanwhile
+    if job.rank == job.world - 1:
+        for rank in range(job.world):
+            _wait_for_file(job.folder / f"out-{rank}")
+        os._exit(0)  # at once, as a program without an exit handler does
+    if job.rank == 0:
+        subprocess.run(["sleep", str(job.left())], check=True)
+    job.distributed.barrier(group=group)
+    job.distributed = None  # nobody meets all others any more

@@ -79,6 +79,40 @@ def accumulate_gradients(job):
         job.distributed.all_reduce(torch.ones(8))
 
 
+def long_backward(job):
+    """All ranks compute one backward pass for longer than the limit."""
+    import torch
+
+    job.meet()
+    weight = torch.ones(256, 256, requires_grad=True)
+    (weight @ weight).sum().backward()
+    began = time.monotonic()
+    (weight @ weight).sum().backward()
+    once = time.monotonic() - began
+    value = weight
+    for _ in range(min(20_000, int(job.left() / once))):
+        value = (value @ weight) / 256
+    value.sum().backward()
+
+
+def own_backward(job):
+    """The backward pass calls a function of the program, which computes."""
+    import torch
+
+    class Slow(torch.autograd.Function):
+        @staticmethod
+        def forward(_context, value):
+            return value
+
+        @staticmethod
+        def backward(_context, gradient):
+            compute(job.left())
+            return gradient
+
+    job.meet()
+    Slow.apply(torch.ones(3, requires_grad=True)).sum().backward()
+
+
 def _train_on_batches(job, load, **options):
     """A loader calls `load()` for each of its samples."""
     import torch
