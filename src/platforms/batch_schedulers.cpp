@@ -40,6 +40,8 @@ Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot
   } else {
     facts.no_rank = runs_alone(hosts, own ? "this is the first, where the job's script runs alone"
                                           : "this one, '" + snapshot.host_name + "', is none of them by its name");
+    facts.runs_alone = own.has_value();
+    facts.may_be_by_hand = hosts.is_interactive;
   }
   return {};
 }
@@ -207,6 +209,7 @@ Result<> read_lsf(PlatformFacts& facts, const Snapshot& snapshot) {
     return {};
   }
   BatchHosts hosts{std::move(*list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
+  hosts.is_interactive = snapshot.has("LSB_INTERACTIVE");
   TRY(read_lsf_task_host(hosts, snapshot));
   return apply_batch_hosts(facts, hosts, snapshot);
 }
@@ -250,6 +253,7 @@ Result<> read_pbs(PlatformFacts& facts, const Snapshot& snapshot) {
     return {};
   }
   BatchHosts hosts{TRY(read_node_file({file->second, path.source})), {}, "muster --hostfile $PBS_NODEFILE ..."};
+  hosts.is_interactive = snapshot.variable("PBS_ENVIRONMENT") == "PBS_INTERACTIVE";
   TRY(read_pbs_task_host(hosts, snapshot));
   return apply_batch_hosts(facts, hosts, snapshot);
 }

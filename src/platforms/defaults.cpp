@@ -46,11 +46,7 @@ Error without_nodes(const PlatformFacts& facts, const OptionNames& names) {
   if (!facts.no_nodes) {
     return missing(as_text(facts.node_rank), "how many nodes the job has", names.nodes);
   }
-  Error error = *facts.no_nodes;
-  if (!facts.start_by.empty()) {
-    error.message += "; start one on each by: " + facts.start_by + " " + names.command;
-  }
-  return error;
+  return Error{facts.no_nodes->kind, with_advice(facts.no_nodes->message, facts, names)};
 }
 
 /// Fills in where the agents meet; a single node needs no source for it.
@@ -74,6 +70,10 @@ Result<> complete_leader(PlatformFacts& facts, const OptionNames& names) {
 }
 
 }  // namespace
+
+std::string with_advice(const std::string& text, const PlatformFacts& facts, const OptionNames& names) {
+  return facts.start_by.empty() ? text : text + "; start one on each by: " + facts.start_by + " " + names.command;
+}
 
 Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* platform, const OptionNames& names) {
   if (!facts.nodes && !facts.node_rank && platform == nullptr) {

@@ -14,6 +14,9 @@ namespace muster {
 [[nodiscard]] Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* platform,
                                 const OptionNames& names);
 
+/// Adds the platform's command that starts the line on each node; only the text where there is none.
+[[nodiscard]] std::string with_advice(const std::string& text, const PlatformFacts& facts, const OptionNames& names);
+
 // Checks that nodes can meet at the leader's address.
 
 /// Fails for a leader address that cannot be right on this node of a multi-node job. Returns a notice for an address

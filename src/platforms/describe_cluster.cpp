@@ -5,6 +5,7 @@
 #include "options/readers.hpp"
 #include "options/settings.hpp"
 #include "platforms/cluster.hpp"
+#include "platforms/compare_line.hpp"
 #include "platforms/defaults.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/request.hpp"
@@ -163,6 +164,22 @@ Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, 
   return cluster;
 }
 
+/// Compares the line with the platform that it replaces, whose hosts are then known too. Returns notices.
+Result<std::vector<std::string>> compare(PlatformFacts& facts, const Choice& choice, const Snapshot& snapshot,
+                                         const ClusterRequest& request, const ModeFacts& mode) {
+  const Platform* const around =
+      choice.platform != nullptr ? choice.platform : find_passed_over(choice, snapshot, request, mode.roles);
+  if (around == nullptr) {
+    return std::vector<std::string>();
+  }
+  const ReplacedPlatform replaced{*around, read_platform(*around, snapshot), request, snapshot};
+  auto notices = TRY(compare_with_platform(replaced, facts));
+  if (auto hosts = hosts_that_fit(replaced, facts)) {
+    facts.hosts = std::move(hosts);
+  }
+  return notices;
+}
+
 /// Makes muster's grace a fifth shorter than the platform's, so that it ends before the platform's SIGKILL. 0: the
 /// platform kills without a SIGTERM.
 void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterRequest& request) {
@@ -223,7 +240,10 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest&
   TRY(check(choice, facts));
   const Counters counters = find_counters(snapshot);
   TRY(check_not_alone(facts, choice, job_roles, slots.value, counters));
-  return join(choice, job_roles, facts, slots, Asked{snapshot, counters, request, mode});
+  auto notices = TRY(compare(facts, choice, snapshot, request, mode));
+  auto cluster = TRY(join(choice, job_roles, facts, slots, Asked{snapshot, counters, request, mode}));
+  std::ranges::move(notices, std::back_inserter(cluster.notices));
+  return cluster;
 }
 
 Result<Sourced<int>> read_restarts(const Sourced<std::string>& text) {

@@ -90,6 +90,7 @@ struct BatchHosts {
   SlotList list;
   std::optional<Sourced<int>> started_on;  ///< index of this host, from the program that started muster
   std::string advice;                      ///< the command that starts muster on all hosts
+  bool is_interactive = false;             ///< a person may start the others
 };
 
 /// Position of this host in the list: by its exact name, else by any name or address that means it. Empty where it is

@@ -33,6 +33,10 @@ struct PlatformFacts {
   /// The platform's command that starts muster once on each node, "srun --nodes=2 --ntasks=2 --ntasks-per-node=1",
   /// where `nodes` is unknown because that command was not used.
   std::string start_by;
+  /// The platform has started this process alone, on one of several hosts: the script of a batch job. `no_nodes` or
+  /// `no_rank` says so.
+  bool runs_alone = false;
+  bool may_be_by_hand = false;                ///< a person may start the others: this is no script
   std::optional<Error> no_rank;               ///< why the rank is unknown although the platform should have set it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
@@ -45,6 +49,7 @@ struct PlatformFacts {
   std::optional<Sourced<std::string>> master_address;
   std::optional<Sourced<int>> master_port;
   std::optional<Sourced<std::vector<std::string>>> hosts;  ///< in order of node rank
+  std::vector<std::string> hosts_elsewhere;                ///< of the platform's job, without these nodes
   std::optional<Sourced<std::string>> job_id;
   std::optional<Sourced<int>> restart_count;  ///< how often the platform has started the job again
   /// Time from the platform's SIGTERM to its SIGKILL, by its document.

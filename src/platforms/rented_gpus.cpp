@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
+Result<> read_rented_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   constexpr const char* kWhy = "both say where the primary node is";
   auto& address = facts.master_address;
   auto& port = facts.master_port;
@@ -53,7 +53,7 @@ std::optional<std::string> find_runpod_sign(const Snapshot& snapshot) {
 }
 
 Result<> read_runpod(PlatformFacts& facts, const Snapshot& snapshot) {
-  TRY(read_leader(facts, snapshot));
+  TRY(read_rented_leader(facts, snapshot));
   return check_own_address(facts, snapshot);
 }
 

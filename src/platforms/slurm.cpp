@@ -18,6 +18,7 @@
 #include <charconv>
 #include <cstdint>
 #include <numeric>
+#include <set>
 
 namespace muster {
 namespace {
@@ -119,16 +120,24 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   return {};
 }
 
+/// The hosts of the job that the step lacks.
+Result<std::vector<std::string>> hosts_outside(const Step& step, const Snapshot& snapshot) {
+  const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
+  auto job = listed ? TRY(read_slurm_list(*listed)) : HostList();
+  const std::set<std::string> inside(step.hosts.value.begin(), step.hosts.value.end());
+  std::erase_if(job.value, [&](const std::string& host) { return inside.contains(host); });
+  return job.value;
+}
+
 /// Error for a leader outside the step: a batch script often names the first host of the job, which a smaller step
 /// may lack; then there would be no leader.
-std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) {
+std::optional<Error> leader_outside(const Step& step, const std::vector<std::string>& outside,
+                                    const Snapshot& snapshot) {
   const auto leader = sourced_variable(snapshot, "MASTER_ADDR");
-  const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
-  const auto job = listed ? read_slurm_list(*listed) : Result<HostList>(HostList());
-  const auto has_leader = [&](const HostList& hosts) {
-    return std::ranges::any_of(hosts.value, [&](const std::string& host) { return is_same_name(host, leader->value); });
+  const auto has_leader = [&](const std::vector<std::string>& hosts) {
+    return std::ranges::any_of(hosts, [&](const std::string& host) { return is_same_name(host, leader->value); });
   };
-  if (!leader || !job || !has_leader(*job) || has_leader(step.hosts)) {
+  if (!leader || !has_leader(outside) || has_leader(step.hosts.value)) {
     return std::nullopt;
   }
   const Text hosts{shortened(*snapshot.variable("SLURM_STEP_NODELIST")), step.hosts.source};
@@ -139,7 +148,13 @@ std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) 
 Result<> read_leader(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
   const Text first{step.hosts.value.front(), step.hosts.source};
   TRY(read_batch_leader(facts, first, snapshot));
-  facts.no_leader = leader_outside(step, snapshot);
+  auto outside = hosts_outside(step, snapshot);
+  if (!outside) {  // the step's own list counts: the other one only shows mistakes
+    facts.remark = outside.error().message + "; so it is not known whether the leader is of another step";
+    return {};
+  }
+  facts.no_leader = leader_outside(step, *outside, snapshot);
+  facts.hosts_elsewhere = std::move(*outside);
   if (facts.no_leader) {
     facts.master_address.reset();
   }
@@ -209,6 +224,8 @@ Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
         Error{ErrorKind::BadEnvironment, nodes->source.name + " is '" + count +
                                              "', but this was not started by srun, so it runs on one of them only"};
     facts.start_by = "srun --nodes=" + count + " --ntasks=" + count + " --ntasks-per-node=1";
+    facts.runs_alone = true;
+    facts.may_be_by_hand = !snapshot.has("SLURM_PROCID") || snapshot.has("SLURM_STEP_ID");  // a shell of salloc
     return {};
   }
   facts.nodes = nodes;
@@ -243,7 +260,9 @@ Result<> read_slurm(PlatformFacts& facts, const Snapshot& snapshot) {
     facts.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
   }
   TRY(is_step ? read_task(facts, snapshot) : read_shell(facts, snapshot));
-  facts.remark = is_step ? describe_shell(snapshot) : "";
+  if (is_step && facts.remark.empty()) {
+    facts.remark = describe_shell(snapshot);
+  }
   read_slots(facts, snapshot);
   facts.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
   return {};

@@ -216,6 +216,11 @@ Lines expectation_of(const Case& given) {
   }
   const json::object document = document_of(planned->plan);
   Lines lines = lines_of_job(document);
+  for (const std::string& notice : planned->plan.cluster.notices) {
+    if (!notice.starts_with("scripts do not find")) {  // it names a folder of the build
+      add(lines, "notice", notice);
+    }
+  }
   if (!planned->nested_notice.empty()) {
     add(lines, "warning", planned->nested_notice);
   }
