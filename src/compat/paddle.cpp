@@ -246,6 +246,7 @@ Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
   if (const auto place = find_place(t, ips)) {
     t.set("node-rank", {std::to_string(*place), list.source});
   }
+  t.set(kHostsOfNodes, {join(ips, ","), list.source});
   t.set("master-addr", {ips.front(), list.source});
   t.set("master-port", t.find("start-port").value_or(Sourced<std::string>{kPort, default_of(kLaunch)}));
   return {};

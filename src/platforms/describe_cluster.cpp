@@ -278,6 +278,10 @@ std::vector<std::string> platform_names() {
 
 namespace {
 
+Result<Sourced<std::vector<std::string>>> read_hosts_of_nodes(const Sourced<std::string>& text) {
+  return Sourced<std::vector<std::string>>{split(text.value, ','), text.source};
+}
+
 /// The settings about the nodes, and where each goes.
 constexpr auto kReaders = std::to_array<std::pair<const char*, OptionReader>>({
     {"platform", kInto<&ClusterRequest::platform, read_text>},
@@ -288,6 +292,7 @@ constexpr auto kReaders = std::to_array<std::pair<const char*, OptionReader>>({
     {"total-workers", kInto<&ClusterRequest::workers, read_sourced_number<1, kMostWorkers, "a number of workers">>},
     {"max-restarts", kInto<&ClusterRequest::max_restarts, read_restarts>},
     {"node-rank", kInto<&ClusterRequest::node_rank, read_node_rank>},
+    {kHostsOfNodes, kInto<&ClusterRequest::hosts, read_hosts_of_nodes>},
     {"master-addr", kInto<&ClusterRequest::master_address, read_address>},
     {"master-port", kInto<&ClusterRequest::master_port, read_port>},
     {"worker-port", kInto<&ClusterRequest::worker_port, read_port>},
@@ -331,6 +336,9 @@ void apply_request(PlatformFacts& facts, const ClusterRequest& request) {
     facts.hosts.reset();
     facts.master_address.reset();
     facts.master_port.reset();
+  }
+  if (request.hosts && facts.nodes && facts.nodes->value > 1) {
+    facts.hosts = request.hosts;
   }
   override_field(facts.lost, "nodes.rank", facts.node_rank, request.node_rank);
   override_field(facts.lost, "rendezvous.address", facts.master_address, request.master_address);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace muster {
 
@@ -41,6 +42,9 @@ struct NodeRange {
   int most = 1;
 };
 
+/// Setting with the hosts of all nodes by rank, "a,b", from a line that lists them: they name nodes that do not come.
+inline constexpr const char* kHostsOfNodes = "hosts-of-nodes";
+
 /// The spellings, in the launcher whose command line is read, of the options that messages name.
 struct OptionNames {
   std::string nodes = "--nnodes";
@@ -54,8 +58,9 @@ struct ClusterRequest {
   std::optional<Sourced<std::string>> platform;
   std::optional<Sourced<NodeRange>> nodes;
   std::optional<Sourced<int>> node_rank;
-  std::optional<Sourced<std::string>> slots;  ///< a number, auto, gpu, npu or cpu
-  std::optional<Sourced<int>> workers;        ///< of the whole job
+  std::optional<Sourced<std::vector<std::string>>> hosts;  ///< by node rank
+  std::optional<Sourced<std::string>> slots;               ///< a number, auto, gpu, npu or cpu
+  std::optional<Sourced<int>> workers;                     ///< of the whole job
   std::optional<Sourced<std::string>> master_address;
   std::optional<Sourced<int>> master_port;
   std::optional<Sourced<int>> gang_port;

@@ -364,6 +364,16 @@ int slots_of(const FanOut& fan_out, const GivenHost& host) {
   return given ? parse_integer(given->value, 1, std::numeric_limits<int>::max()).value_or(0) : 0;
 }
 
+/// "a,b", by node rank.
+std::string names_of(const std::vector<GivenHost>& hosts) {
+  std::vector<std::string> names;
+  names.reserve(hosts.size());
+  for (const GivenHost& host : hosts) {
+    names.push_back(host.host);
+  }
+  return join(names, ",");
+}
+
 /// Port of the leader; empty: there is only one agent.
 std::optional<std::uint16_t> port_of(const FanOut& fan_out) {
   const auto given = fan_out.order.line.settings.find("master-port");
@@ -402,6 +412,7 @@ AgentOrder order_of(const FanOut& fan_out, std::size_t node) {
   if (!order.line.settings.has("master-addr") && hosts.size() > 1) {
     set("master-addr", leader_of(fan_out));
   }
+  set(kHostsOfNodes, names_of(hosts));
   if (are_slots_of_list(order, hosts[node])) {
     set("nproc-per-node", std::to_string(*hosts[node].slots));
   }
@@ -430,11 +441,12 @@ LaunchPlan make_launcher_plan(const FanOut& fan_out) {
     plan.world_size += cluster.slots.back();
     plan.workers.push_back(plan_shell(fan_out, i));
   }
+  const auto leader = fan_out.order.line.settings.find("master-addr");
   const std::string& source = fan_out.hosts.source.name;
   const std::string shell = join(fan_out.shell.words, " ");
   cluster.decisions = {{"platform", cluster.platform, source},
                        {"nodes.count", std::to_string(placement.nodes), source},
-                       {"rendezvous.address", placement.master_address, source},
+                       {"rendezvous.address", placement.master_address, leader ? leader->source.name : source},
                        {"remote_shell", shell, fan_out.shell.source.name}};
   const bool needs_shell =
       std::any_of(hosts.begin(), hosts.end(), [&](const GivenHost& host) { return !is_here(fan_out, host); });

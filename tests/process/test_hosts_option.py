@@ -3,6 +3,7 @@ this one; tests/cluster/test_ssh_hosts.py has real ones."""
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -231,6 +232,33 @@ def test_a_hostfile_of_deepspeed_starts_its_hosts(muster, front, tmp_path, port)
     assert [one["environment"]["WORLD_SIZE"] for one in told] == ["6"] * 6
     assert [one["environment"]["CROSS_RANK"] for one in told] == ["0", "0", "1", "1", "1", "1"]
     assert told[3]["argv"] == ["--local_rank=1", *TORTURE]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--hosts=a:1,slow:1", "--", "true"],
+        ["deepspeed", "--hostfile=hosts", "train.py"],
+        ["horovodrun", "-np", 2, "-H", "a:1,slow:1", "true"],
+        ["mpirun", "-np", 2, "-H", "a:1,slow:1", "true"],
+        ["colossalai", "run", "--nproc_per_node=1", "--host=a,slow", "train.py"],
+    ],
+    ids=["hosts", "deepspeed", "horovodrun", "mpirun", "colossalai"],
+)
+def test_a_node_that_does_not_come_is_named_by_its_host(muster, front, tmp_path, port, line):
+    (tmp_path / "hosts").write_text("a slots=1\nslow slots=1\n")
+    (tmp_path / "train.py").touch()
+    env = {
+        "MUSTER_REMOTE_SHELL": tmp_path / "remote-shell",
+        "MUSTER_MASTER_ADDR": "127.0.0.1",
+        "MUSTER_MASTER_PORT": port,
+        "MUSTER_GANG_TIMEOUT": 1,
+    }
+
+    job = muster.run(*line, env=env)
+
+    assert job.code == 75, job.words()
+    assert re.search(r"node 1 \(slow.*\) never connected", job.err.text), job.words()
 
 
 def test_a_host_that_does_not_answer_does_not_delay_a_stop(front):

@@ -218,10 +218,24 @@ TEST(FanOut, SendsEachNodeItsRank) {
   EXPECT_EQ(setting(1, "nnodes"), "2");
   EXPECT_EQ(setting(1, "master-addr"), "a");
   EXPECT_EQ(setting(0, "nproc-per-node"), "2");
+  EXPECT_EQ(setting(0, kHostsOfNodes), "a,b") << "names of nodes that do not come";
   const LaunchPlan plan = make_launcher_plan(fan_out);
   ASSERT_EQ(plan.workers.size(), 2U);
   EXPECT_EQ(plan.workers[0].argv.front(), "ssh");
   EXPECT_EQ(plan.workers[0].label, "a");
+}
+
+TEST(FanOut, NamesWhatGaveTheLeadersAddress) {
+  FanOut fan_out;
+  fan_out.hosts = {{{"a", "a", 8}, {"b", "b", {}}}, from_flag("--hosts")};
+  fan_out.shell = plain_ssh();
+  const auto source = [&] {
+    const auto decisions = make_launcher_plan(fan_out).cluster.decisions;
+    return std::ranges::find(decisions, "rendezvous.address", &Decision::field)->source;
+  };
+  EXPECT_EQ(source(), "--hosts");
+  fan_out.order.line.settings.set("master-addr", {"a-ib0", from_flag("--master-addr")});
+  EXPECT_EQ(source(), "--master-addr");
 }
 
 }  // namespace
