@@ -8,12 +8,21 @@
 
 #include <malloc.h>
 
+#include <array>
+#include <cstdio>
 #include <functional>
 
 namespace muster::gang {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// A number in the form of `Join::incarnation`.
+std::string as_incarnation(std::uint64_t number) {
+  std::array<char, 17> text{};
+  (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
+  return text.data();
+}
 
 }  // namespace
 
@@ -93,6 +102,9 @@ void Gang::handle(LeaderEvent& event) {
   const bool was_gathering = leader_->state() == Leader::State::Rendezvous;
   for (const LeaderAction& action : leader_->on(event, Clock::now())) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
+  }
+  if (was_gathering && leader_->state() != Leader::State::Rendezvous) {
+    other_leader_.reset();
   }
   if (was_gathering && leader_->state() == Leader::State::Running && setup_.key) {
     // A handshake takes three times the memory of its link, and the handshakes of thousands of agents at once fragment
@@ -241,6 +253,7 @@ void Gang::finish() {
   }
   is_done_ = true;
   to_leader_.forget();
+  other_leader_.reset();
   leader_timer_.cancel();
   participant_timer_.cancel();
   boost::asio::post(io_, [this] { node_.on_gang_closed(); });
@@ -253,10 +266,22 @@ void Gang::lead_always() {
     std::string why = failure->error.message;
     const std::string holder = failure->is_in_use ? describe_port_holder(setup_.config.port) : "";
     why += holder.empty() ? "" : ", held by " + holder;
+    if (failure->is_in_use && !other_leader_) {
+      ask_other_leader(as_incarnation(setup_.config.seed));
+    }
     add(ParticipantEvent(DialFailed{std::move(why), !failure->is_in_use}));
   } else if (setup_.config.job.most_nodes > 1) {
-    to_leader_.check_is_elsewhere();
+    other_leader_.reset();
+    to_leader_.check_is_elsewhere([this] {
+      if (!is_done_ && leader_->state() == Leader::State::Rendezvous) {
+        ask_other_leader(incarnation_);
+      }
+    });
   }
+}
+
+void Gang::ask_other_leader(const std::string& incarnation) {
+  other_leader_ = std::make_unique<OtherLeader>(io_, setup_.config, setup_.key.get(), incarnation);
 }
 
 /// Opens the port and becomes the leader. Fails if another process has the port.

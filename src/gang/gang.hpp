@@ -7,6 +7,7 @@
 #include "gang/events.hpp"
 #include "gang/gang_config.hpp"
 #include "gang/net/leader_links.hpp"
+#include "gang/net/other_leader.hpp"
 #include "gang/net/resolver.hpp"
 #include "gang/protocol/leader.hpp"
 #include "gang/protocol/participant.hpp"
@@ -115,6 +116,7 @@ class Gang : private EventQueue {
 
   // Choice of the leader.
   void lead_always();
+  void ask_other_leader(const std::string& incarnation);
   void lead_or_connect();
   void lead_as_reached(const LeaderEvent* arrival);
   [[nodiscard]] std::optional<ListenFailure> lead();
@@ -135,6 +137,7 @@ class Gang : private EventQueue {
 
   LeaderLinks links_;
   LinkToLeader to_leader_;
+  std::unique_ptr<OtherLeader> other_leader_;  ///< while this node 0 does not have the leader's address and port
   std::unique_ptr<HostLookUp> look_up_;
 
   boost::asio::steady_timer leader_timer_;

@@ -173,6 +173,33 @@ def test_behind_a_service_the_leader_warns_about_the_foreign_address(gang, hosts
     assert not any("no address of this host" in line for line in job.jobs[1].said)
 
 
+# Who leads (claims rank 0), whose address is said to be the leader's, and what the agent on host 1 says of it. With
+# its own address it leads in peace; the line about other hosts' addresses is no error behind a Service.
+@pytest.mark.parametrize(
+    ("rank", "owner", "said"),
+    [
+        (0, 1, "1 of 2 nodes"),
+        (0, 0, "no address of this host, which leads and listens"),
+        (1, 1, "which is this host; --master-addr is to name node 0's, and this is another node"),
+        (1, 0, "cannot reach the leader yet: connection refused by"),
+        ("by arrival", 1, "1 of 2 nodes"),
+        ("by arrival", 0, "cannot reach the leader yet: connection refused by"),
+    ],
+)
+def test_an_agent_alone_says_what_its_rank_and_the_leaders_address_mean(gang, hosts, rank, owner, said):
+    job = gang(2, on=hosts)
+    by_arrival = {"rank": rank} if rank == "by arrival" else {}
+    agent = job.start(0 if by_arrival else rank, host=1, address=hosts.address(owner), **by_arrival)
+
+    agent.err.wait_for(said)
+
+    is_own = (rank, owner) == (1, 1)
+    assert is_own == any("which is this host" in line for line in agent.said), agent.words()
+    assert not any("another node 0" in line for line in agent.said), agent.words()
+    agent.signal(15)
+    assert agent.end() == 143
+
+
 INTERFACES = 'echo "nccl <$NCCL_SOCKET_IFNAME> gloo <$GLOO_SOCKET_IFNAME>"'
 
 

@@ -165,22 +165,31 @@ def test_a_taken_rank_is_refused_and_both_consoles_name_the_hosts(gang, hosts):
     assert [job.jobs[node].end() for node in (0, 1, 2)] == [0, 0, 0]
 
 
-def test_a_second_node_zero_on_another_host_logs_the_wrong_address(gang, hosts):
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["first", "last"])
+def test_a_second_node_zero_on_another_host_finds_the_leader(gang, hosts, order):
+    """Whichever comes first, and the leader names it where it tells who does not come."""
     job = gang(2, on=hosts)
-    job.start(0).err.wait_for("flags: ")
-    second = job.start(0, host=1, name="second")
+    both = {}
+    for host in order:
+        both[host] = job.start(0, host=host, name=host)
+        both[host].err.wait_for("flags: ")
 
-    second.err.wait_for("no address of this host, which leads and listens")
+    both[1].err.wait_for("no address of this host, which leads and listens")
+    both[1].err.wait_for("give each node its own --node-rank")
+    assert both[1].said_about("another node 0 leads at", "node rank 0 is taken by")
+    both[0].err.wait_for(f"refused {hosts.name(1)}")
 
-    for one in (job.jobs[0], second):
+    for one in both.values():
         one.signal(15)
         assert one.end() == 143
+    assert not any("another node 0" in line for line in both[0].said)
 
 
 def test_a_second_leader_fails_on_the_taken_port(waiting):
     second = waiting.start(0, "--gang-timeout=1", name="second")
     assert second.end() == 75
     assert "held by pid" in second.err.text
+    assert second.said_about("another node 0 leads at", "node rank 0 is taken by", "--node-rank")
 
     assert_goes_on(waiting)
 

@@ -158,7 +158,9 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
       return;
     }
     stop();
-    note(describe_dial_failure(error, endpoint, limits_.address));
+    DialFailure failure = describe_dial_failure(error, endpoint, limits_.address);
+    failure.is_here = failure.kind == DialFailure::Kind::Refused && is_own(endpoint.address());
+    note(std::move(failure));
     try_next();
   }
 

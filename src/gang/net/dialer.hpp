@@ -28,7 +28,8 @@ struct DialFailure {
     NoName        ///< the name does not resolve
   };
   Kind kind = Kind::Other;
-  std::string text;  ///< for the user, such as "connection refused by 10.0.0.1:29500"
+  std::string text;      ///< for the user, such as "connection refused by 10.0.0.1:29500"
+  bool is_here = false;  ///< refused by this host itself
 };
 
 struct DialLimits {

@@ -3,6 +3,7 @@
 
 #include "base/frame.hpp"
 #include "base/log.hpp"
+#include "environment/local_host.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>
@@ -211,6 +212,7 @@ LinkToLeader::LinkToLeader(boost::asio::io_context& io, const GangConfig& config
     : host_(config.host),
       host_from_(config.host_from),
       port_(config.port),
+      follows_(config.node.rank && config.node.rank->value > 0),
       key_(key),
       events_(events),
       resolver_(io),
@@ -223,12 +225,13 @@ void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
   });
 }
 
-void LinkToLeader::check_is_elsewhere() {
-  resolver_.resolve_optional(host_, [this](const auto& addresses) {
+void LinkToLeader::check_is_elsewhere(std::function<void()> on_elsewhere) {
+  resolver_.resolve_optional(host_, [this, on_elsewhere = std::move(on_elsewhere)](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
       log_info(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
                ": no address of this host, which leads and listens; the other nodes find it only if "
                "that leads here, as the address of a Service does");
+      on_elsewhere();
     }
   });
 }
@@ -247,9 +250,16 @@ void LinkToLeader::connect() {
     if (socket) {
       on_connected(std::move(*socket));
     } else {
-      events_.add(ParticipantEvent(DialFailed{socket.error().text}));
+      events_.add(ParticipantEvent(DialFailed{describe(socket.error())}));
     }
   });
+}
+
+/// Node 0 may be on this host, too, where somebody tries a job.
+std::string LinkToLeader::describe(const DialFailure& failure) const {
+  const bool is_here = follows_ && failure.is_here && !is_loopback(host_);
+  return failure.text +
+         (is_here ? ", which is this host; " + host_from_ + " is to name node 0's, and this is another node" : "");
 }
 
 void LinkToLeader::on_connected(tcp::socket socket) {

@@ -103,9 +103,9 @@ class LinkToLeader : public LinkOwner {
 
   /// Calls back once, later: true if the leader's address is one of this machine.
   void check_is_this_leader(std::function<void(bool)> answer);
-  /// For the leader by rank: logs if the address is not one of this machine. A name is resolved in a thread; nothing is
-  /// logged without a thread, or after `forget`.
-  void check_is_elsewhere();
+  /// For the leader by rank: logs, and calls back later, if the address is not one of this machine. A name is resolved
+  /// in a thread; nothing happens without a thread, or after `forget`.
+  void check_is_elsewhere(std::function<void()> on_elsewhere);
   void forget();
   void connect();
 
@@ -118,6 +118,7 @@ class LinkToLeader : public LinkOwner {
 
  private:
   void on_connected(boost::asio::ip::tcp::socket socket);
+  [[nodiscard]] std::string describe(const DialFailure& failure) const;
   void on_message(LinkId /*link*/, Message message) override {
     events_.add(ParticipantEvent(FromLeader{std::move(message)}));
   }
@@ -126,6 +127,7 @@ class LinkToLeader : public LinkOwner {
   std::string host_;
   std::string host_from_;  ///< source of the host's name
   std::uint16_t port_;
+  bool follows_;  ///< this node has a rank that does not lead
   const GangKey* key_;
   EventQueue& events_;
   Resolver resolver_;

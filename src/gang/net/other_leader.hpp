@@ -1,0 +1,41 @@
+#pragma once
+
+// Asks at the leader's address, for a node 0 that does not have it, whether another node 0 leads there.
+
+#include "gang/net/leader_links.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace muster::gang {
+
+class OtherLeader : private EventQueue {
+ public:
+  /// `key` must outlive this object. Joins as node 0 until somebody takes the connection, and logs a leader's refusal.
+  /// This node's own listener, to which a Service leads, knows `incarnation` and drops the link, as a stranger does:
+  /// nothing is logged then.
+  OtherLeader(boost::asio::io_context& io, const GangConfig& config, const GangKey* key,
+              const std::string& incarnation);
+  ~OtherLeader() override { link_.give_up(); }
+  OtherLeader(const OtherLeader&) = delete;
+  OtherLeader& operator=(const OtherLeader&) = delete;
+
+ private:
+  void add(Event event) override;
+  void handle(const ParticipantEvent& event);
+  void try_later();
+
+  boost::asio::io_context& io_;
+  std::string address_;  ///< "host:port", for messages
+  Join join_;
+  LinkToLeader link_;
+  boost::asio::steady_timer timer_;
+  std::chrono::seconds pause_{1};
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< queued events are dropped with it
+};
+
+}  // namespace muster::gang
