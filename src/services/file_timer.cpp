@@ -170,35 +170,48 @@ std::string make_pipe(const std::string& path) {
              : system_error("cannot make the pipe '" + path + "'", errno).message;
 }
 
-/// Removes the pipe, unless another launcher has put its own there and reads it.
-std::string remove_pipe(const std::string& path) {
-  if (!is_read(path)) {
-    remove_old(path);
+using Paths = std::vector<std::string>;
+
+std::string make_pipes(const Paths& paths) {
+  for (const std::string& path : paths) {
+    if (std::string error = make_pipe(path); !error.empty()) {
+      return error;
+    }
   }
   return {};
 }
 
-class FileTimer final : public Service, private PipeOwner {
+/// Leaves a pipe that another launcher has put there and reads.
+std::string remove_pipes(const Paths& paths) {
+  for (const std::string& path : paths) {
+    if (!is_read(path)) {
+      remove_old(path);
+    }
+  }
+  return {};
+}
+
+class FileTimer final : public Service {
  public:
   explicit FileTimer(ServiceInput input) : input_(std::move(input)) {}
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
-    if (variable(kSwitch) != "1") {
+    if (variable(kSwitch) != "1" || plan.workers.empty()) {
       return std::optional<PlanAdditions>(std::in_place);
     }
-    const std::string own = input_.run_folder.empty() ? "" : input_.run_folder + "/watchdog_timer";
     const std::string given = variable(kFile);
-    if (own.empty() && given.empty()) {
+    if (input_.run_folder.empty() && given.empty()) {
       return Error{ErrorKind::System, "there is no folder for its pipe (TMPDIR names another place)"};
     }
     for (const WorkerPlan& worker : plan.workers) {
       ranks_.push_back(worker.global_rank.value);
     }
-    path_ = given.empty() ? own : given;
-    if (given.empty() || own.empty()) {
-      make();
+    is_shared_ = !given.empty();
+    paths_ = is_shared_ ? Paths{given} : own_paths();
+    if (is_shared_ && !input_.run_folder.empty()) {
+      make_unless_read();
     } else {
-      make_unless_read(own);
+      make();
     }
     return std::optional<PlanAdditions>();
   }
@@ -210,88 +223,125 @@ class FileTimer final : public Service, private PipeOwner {
   }
 
   void stop() override {
-    pipe_.reset();
-    if (!path_.empty()) {
-      input_.host->remove_files([path = std::exchange(path_, "")] { return remove_pipe(path); });
+    doors_.clear();
+    if (!paths_.empty()) {
+      input_.host->remove_files([paths = std::exchange(paths_, {})] { return remove_pipes(paths); });
     }
   }
 
  private:
+  /// A pipe, and the timers that were set through it. A request names any process: through the pipe of one worker,
+  /// only processes of this worker get a signal.
+  struct Door final : PipeOwner {
+    Door(FileTimer& its_service, std::string its_path, std::optional<int> its_rank)
+        : service(its_service), path(std::move(its_path)), rank(its_rank) {}
+    void on_bytes(std::string_view bytes) override { service.on_bytes(*this, bytes); }
+    void on_time() override { service.on_time(*this); }
+
+    FileTimer& service;
+    std::string path;
+    std::optional<int> rank;  ///< empty: all workers have this pipe
+    file_timer::Timers timers;
+    std::unique_ptr<NamedPipe> pipe;
+  };
+
   [[nodiscard]] std::string variable(const char* name) const {
     const auto at = input_.variables.find(name);
     return at == input_.variables.end() ? std::string() : at->second;
   }
 
+  [[nodiscard]] Paths own_paths() const {
+    Paths paths;
+    for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
+      paths.push_back(input_.run_folder + "/watchdog_timer_" + std::to_string(worker));
+    }
+    return paths;
+  }
+
   /// `then` is not called after `stop`.
   void write(HelperTask::Work work, HelperTask::Then then) {
-    input_.host->write_files("'" + path_ + "'", std::move(work),
+    input_.host->write_files("'" + paths_.front() + "'", std::move(work),
                              guarded([this, then = std::move(then)](const auto& answer) {
-                               if (!path_.empty()) {
+                               if (!paths_.empty()) {
                                  then(answer);
                                }
                              }));
   }
 
-  void make_unless_read(const std::string& other_path) {
-    write([path = path_] { return std::string(is_read(path) ? "read" : ""); },
-          [this, other_path](const HelperTask::Answer& answer) {
+  void make_unless_read() {
+    write([path = paths_.front()] { return std::string(is_read(path) ? "read" : ""); },
+          [this](const HelperTask::Answer& answer) {
             if (answer && !answer->empty()) {
-              path_ = other_path;
+              is_shared_ = false;
+              paths_ = own_paths();
             }
             make();
           });
   }
 
   void make() {
-    write([path = path_] { return make_pipe(path); }, [this](const HelperTask::Answer& answer) { take(answer); });
+    write([paths = paths_] { return make_pipes(paths); }, [this](const HelperTask::Answer& answer) { take(answer); });
   }
 
   void take(const HelperTask::Answer& answer) {
     if (!answer || !answer->empty()) {
-      report_failure({ErrorKind::System,
-                      answer ? *answer : "cannot make the pipe '" + path_ + "': its file system does not answer"});
+      report_failure({ErrorKind::System, answer ? *answer
+                                                : "cannot make the pipe '" + paths_.front() +
+                                                      "': its file system does not answer"});
       return;
     }
-    auto pipe = input_.host->open_pipe(path_, *this);
-    if (!pipe) {
-      report_failure(pipe.error());
-      return;
+    PlanAdditions additions;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      auto door = std::make_unique<Door>(*this, paths_[i], is_shared_ ? std::nullopt : std::optional(ranks_[i]));
+      auto pipe = input_.host->open_pipe(paths_[i], *door);
+      if (!pipe) {
+        report_failure(pipe.error());
+        return;
+      }
+      door->pipe = std::move(*pipe);
+      doors_.push_back(std::move(door));
+      (is_shared_ ? additions.environment : additions.environment_of[i])[kFile] = paths_[i];
     }
-    pipe_ = std::move(*pipe);
-    report_ready({.environment = {{kFile, path_}}, .deferred_values = {}});
+    report_ready(additions);
   }
 
-  void on_bytes(std::string_view bytes) override {
-    const std::size_t refused = timers_.take(bytes);
+  void on_bytes(Door& door, std::string_view bytes) {
+    const std::size_t refused = door.timers.take(bytes);
     if (refused > 0 && !std::exchange(has_refused_, true)) {
-      log_warning("ignoring a line in '" + path_ +
+      log_warning("ignoring a line in '" + door.path +
                   "': expected a request for a timer, as torch's FileTimerClient writes it");
     }
-    on_time();
+    on_time(door);
   }
 
-  void on_time() override {
+  void on_time(Door& door) {
     const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     for (int i = 0; i < kMostAtOnce; ++i) {
-      const auto timer = timers_.expire(now);
+      const auto timer = door.timers.expire(now);
       if (!timer) {
         break;
       }
-      end(*timer);
+      end(*timer, door.rank);
     }
-    const auto next = timers_.next();
+    const auto next = door.timers.next();
     if (!next) {
-      pipe_->wake_after(std::nullopt);
+      door.pipe->wake_after(std::nullopt);
       return;
     }
     const std::chrono::duration<double> delay(std::clamp(*next - now, 0.0, kLongestWait));
-    pipe_->wake_after(std::chrono::duration_cast<std::chrono::nanoseconds>(delay) + kRounding);
+    door.pipe->wake_after(std::chrono::duration_cast<std::chrono::nanoseconds>(delay) + kRounding);
   }
 
-  /// A process that is no worker's is only logged at debug level: any process that may open the pipe can name it.
-  void end(const file_timer::Timer& timer) {
+  /// A process of nobody or of another worker is only logged at debug level: whoever may open the pipe can name it.
+  void end(const file_timer::Timer& timer, std::optional<int> only) {
     const std::string what = "the timer '" + one_line(timer.scope, kMostOfScope) + "' of process " +
                              std::to_string(timer.pid) + " has expired";
+    const auto named = input_.host->rank_of(static_cast<std::uint32_t>(timer.pid));
+    if (only && named && named != only) {
+      log_debug(what + ", which is of rank " + std::to_string(*named) + "; rank " + std::to_string(*only) +
+                " has set it, so nothing is sent");
+      return;
+    }
     const auto rank = input_.host->signal_process(timer.pid, std::max(timer.signal, 0));
     if (!rank) {
       log_debug(what + ", which is no process of this job's workers any more");
@@ -305,10 +355,10 @@ class FileTimer final : public Service, private PipeOwner {
   }
 
   ServiceInput input_;
-  std::string path_;        ///< empty: no pipe
+  bool is_shared_ = false;  ///< the user has named the pipe, so there is one for all workers
+  Paths paths_;             ///< by worker, or the shared one; empty: no pipe
   std::vector<int> ranks_;  ///< global ranks, by worker
-  std::unique_ptr<NamedPipe> pipe_;
-  file_timer::Timers timers_;
+  std::vector<std::unique_ptr<Door>> doors_;
   bool has_refused_ = false;
   std::map<int, std::string> expired_;  ///< by rank: why it was sent a signal
 };

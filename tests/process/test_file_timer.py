@@ -92,6 +92,32 @@ def test_a_process_outside_the_job_is_not_killed(run, muster):
     assert with_stranger.end() == 143
 
 
+OTHER = """
+if rank == "1":
+    send(request_of("other", 0, pid=int(open("zero").read())))
+    ask("own", 0.3)
+else:
+    open("zero.new", "w").write(str(os.getpid()))
+    os.rename("zero.new", "zero")
+time.sleep(1000)
+"""
+AFTER_ZERO = """
+while rank == "1" and not os.path.exists("zero"):
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_request_ends_processes_of_its_own_worker_alone(run, tmp_path, given):
+    """A pipe that the user has named is one for all workers."""
+    env = {"TORCHELASTIC_TIMER_FILE": tmp_path / "mine"} if given else {}
+    job = run(AFTER_ZERO + OTHER, "--nproc-per-node=2", env=env, report=True)
+
+    assert job.code == 137
+    assert job.report["first_failure"]["global_rank"] == (0 if given else 1)
+    assert f"the timer '{'other' if given else 'own'}'" in job.report["first_failure"]["start_error"]
+
+
 def test_each_attempt_has_its_timers(run):
     script = "ask('x', 0.2 if attempt == '0' else 1000)\nif attempt == '0': time.sleep(1000)\n"
     job = run(script, "--max-restarts=1")

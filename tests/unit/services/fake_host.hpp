@@ -40,11 +40,13 @@ struct FakeOwner final : public ServiceOwner {
   void on_service_ready(const PlanAdditions& additions) override {
     ++ready;
     added = additions.environment;
+    added_of = additions.environment_of;
   }
 
   std::vector<std::string> failures;
   int ready = 0;
   std::map<std::string, std::string> added;
+  std::map<std::size_t, std::map<std::string, std::string>> added_of;
 };
 
 }  // namespace muster

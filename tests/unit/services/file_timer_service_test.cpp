@@ -58,17 +58,22 @@ class FileTimer : public ::testing::Test, protected FakeHost {
     answer_ = [this, work, then] { then(hangs_ ? HelperTask::Answer() : HelperTask::Answer(work())); };
   }
   Result<std::unique_ptr<NamedPipe>> open_pipe(const std::string& /*path*/, PipeOwner& owner) override {
-    pipe_owner_ = &owner;
+    pipe_owners_.push_back(&owner);
     return std::unique_ptr<NamedPipe>(std::make_unique<FakePipe>(asked_));
+  }
+  /// Process 70 is of rank 5, 60 of rank 4.
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override {
+    return pid == 70 || pid == 60 ? std::optional(pid == 70 ? 5 : 4) : std::nullopt;
   }
   std::optional<int> signal_process(int pid, int signal) override {
     asked_for_.emplace_back(pid, signal);
-    return pid == 70 ? std::optional(5) : std::nullopt;
+    return rank_of(static_cast<std::uint32_t>(pid));
   }
 
   void make() {
     service_ = make_file_timer(input_);
     service_->set_owner(owner_);
+    pipe_owners_.clear();
   }
   void start() {
     make();
@@ -77,14 +82,16 @@ class FileTimer : public ::testing::Test, protected FakeHost {
       answer();
     }
   }
-  void write(int pid, double expires, int signal = SIGKILL) { pipe_owner_->on_bytes(request(pid, expires, signal)); }
+  void write(int pid, double expires, int signal = SIGKILL) { pipe().on_bytes(request(pid, expires, signal)); }
+  /// The last pipe: that of rank 5, or the one of all.
+  [[nodiscard]] PipeOwner& pipe() const { return *pipe_owners_.back(); }
 
   std::string folder_ = ::testing::TempDir() + "timer_XXXXXX";
   LaunchPlan plan_;
   ServiceInput input_;
   bool hangs_ = false;
   std::function<void()> answer_;
-  PipeOwner* pipe_owner_ = nullptr;
+  std::vector<PipeOwner*> pipe_owners_;
   std::optional<double> asked_;  ///< seconds
   Signals asked_for_;            ///< pids and signals
   std::string said_;
@@ -102,12 +109,42 @@ TEST_F(FileTimer, IsStartedWhereAVariableEnablesIt) {
   }
 }
 
-TEST_F(FileTimer, MakesASeparatePipe) {
+TEST_F(FileTimer, MakesAPipeForEachWorker) {
   start();
-  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
-  EXPECT_TRUE(fs::is_fifo(folder_ + "/watchdog_timer"));
+  EXPECT_TRUE(owner_.added.empty());
+  for (std::size_t worker = 0; worker < 2; ++worker) {
+    const std::string path = folder_ + "/watchdog_timer_" + std::to_string(worker);
+    EXPECT_EQ(owner_.added_of[worker]["TORCHELASTIC_TIMER_FILE"], path);
+    EXPECT_TRUE(fs::is_fifo(path));
+  }
   service_->stop();
-  EXPECT_FALSE(fs::exists(folder_ + "/watchdog_timer"));
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(FileTimer, NeedsNoPipeWithoutWorkers) {
+  plan_.workers.clear();
+  make();
+  const auto started = service_->start(plan_);
+  EXPECT_TRUE(started && *started);
+}
+
+TEST_F(FileTimer, SignalsThroughTheirOwnPipeAlone) {
+  start();
+  write(60, 1);
+  EXPECT_TRUE(asked_for_.empty()) << "rank 5 has set it, and it is of rank 4";
+  EXPECT_FALSE(service_->explain_end(0, false));
+  pipe_owners_.front()->on_bytes(request(60, 1));
+  EXPECT_EQ(asked_for_, (Signals{{60, SIGKILL}}));
+  EXPECT_TRUE(service_->explain_end(0, false));
+}
+
+TEST_F(FileTimer, SignalsAllThroughAGivenPipe) {
+  input_.variables["TORCHELASTIC_TIMER_FILE"] = folder_ + "/mine";
+  start();
+  EXPECT_EQ(pipe_owners_.size(), 1U);
+  write(60, 1);
+  write(70, 1);
+  EXPECT_EQ(asked_for_, (Signals{{60, SIGKILL}, {70, SIGKILL}}));
 }
 
 TEST_F(FileTimer, ReplacesAFileAtTheGivenPath) {
@@ -121,7 +158,7 @@ TEST_F(FileTimer, ReplacesAFileAtTheGivenPath) {
 TEST_F(FileTimer, TakesAnEmptyNameForNone) {
   input_.variables["TORCHELASTIC_TIMER_FILE"] = "";
   start();
-  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
+  EXPECT_EQ(owner_.added_of[1]["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer_1");
 }
 
 TEST_F(FileTimer, LeavesThePipeOfAnotherLauncherAlone) {
@@ -130,7 +167,7 @@ TEST_F(FileTimer, LeavesThePipeOfAnotherLauncherAlone) {
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
   start();
-  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
+  EXPECT_EQ(owner_.added_of[1]["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer_1");
   service_->stop();
   EXPECT_TRUE(fs::is_fifo(path));
 
@@ -161,7 +198,7 @@ TEST_F(FileTimer, FailsWhereItsFileSystemHangs) {
   hangs_ = true;
   start();
   EXPECT_EQ(owner_.failures.back(),
-            "cannot make the pipe '" + folder_ + "/watchdog_timer': its file system does not answer");
+            "cannot make the pipe '" + folder_ + "/watchdog_timer_0': its file system does not answer");
 }
 
 TEST_F(FileTimer, NeedsAFolder) {
@@ -194,7 +231,7 @@ TEST_F(FileTimer, DoesNotSignalOtherProcessesOrTimersWithoutASignal) {
 
 TEST_F(FileTimer, ReportsInvalidDataOnOneLine) {
   start();
-  pipe_owner_->on_bytes(R"({"pid": 70, "scope_id": "a\nmuster: \u001b[2J)" + std::string(3'000, 'x') +
+  pipe().on_bytes(R"({"pid": 70, "scope_id": "a\nmuster: \u001b[2J)" + std::string(3'000, 'x') +
                         R"(", "expiration_time": 1, "signal": 9})"
                         "\n");
   EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 1) << said_;
@@ -208,11 +245,11 @@ TEST_F(FileTimer, SignalsSomeAndThenLooksForWhatElseHappens) {
   for (int pid = 100; pid < 300; ++pid) {
     requests += request(pid, 1);
   }
-  pipe_owner_->on_bytes(requests);
+  pipe().on_bytes(requests);
   EXPECT_EQ(asked_for_.size(), 64U);
   EXPECT_LT(*asked_, 0.01) << "the others follow at once";
   while (asked_) {
-    pipe_owner_->on_time();
+    pipe().on_time();
   }
   EXPECT_EQ(asked_for_.size(), 200U);
 }
@@ -230,10 +267,10 @@ TEST_F(FileTimer, CausesNoWakeupsWithoutATimer) {
 
 TEST_F(FileTimer, SaysOnceThatALineIsNoRequest) {
   start();
-  pipe_owner_->on_bytes("hello\n");
-  pipe_owner_->on_bytes("hello\n");
+  pipe().on_bytes("hello\n");
+  pipe().on_bytes("hello\n");
   EXPECT_EQ(said_, "muster: ignoring a line in '" + folder_ +
-                       "/watchdog_timer': expected a request for a timer, as torch's FileTimerClient "
+                       "/watchdog_timer_1': expected a request for a timer, as torch's FileTimerClient "
                        "writes it\n");
 }
 
