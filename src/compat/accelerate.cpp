@@ -38,10 +38,25 @@ Settings chosen_hosts(const Translation& t) {
   return choice;
 }
 
+/// Names the options about hosts that are not used, and why.
+void name_unused_hosts(Translation& t, const Launch& launch, const std::string& why) {
+  for (const char* const name : {"deepspeed-hostfile", "deepspeed-inclusion-filter", "deepspeed-exclusion-filter",
+                                 "deepspeed-multinode-launcher"}) {
+    if (!launch.is_deepspeed || !why.empty()) {
+      t.ignore_flag(name, launch.is_deepspeed ? why : "it needs --use_deepspeed");
+    }
+  }
+  if (launch.is_deepspeed || !why.empty()) {
+    t.ignore_flag("mpirun-hostfile", launch.is_deepspeed ? "DeepSpeed's is --deepspeed_hostfile" : why);
+  }
+}
+
 /// Sets the hostfile if muster is to start the hosts; a notice says why the file is ignored otherwise.
 Result<> translate_hostfile(Translation& t, const Launch& launch) {
   const auto file = t.find(launch.is_deepspeed ? "deepspeed-hostfile" : "mpirun-hostfile");
-  if (!file || is_one_machine(t)) {
+  const bool is_one = is_one_machine(t);
+  name_unused_hosts(t, launch, is_one ? "the job has one machine" : file ? "" : "there is no hostfile");
+  if (!file || is_one) {
     return {};
   }
   const auto launcher = t.find("deepspeed-multinode-launcher");
@@ -79,6 +94,8 @@ void rename_options(Translation& t) {
   }
   give("num-machines", "nnodes");
   if (is_one_machine(t)) {
+    t.ignore_flag("machine-rank", "the job has one machine");
+    t.ignore_flag("main-process-ip", "the job has one machine");
     give("main-process-port", "master-port");
     return;
   }

@@ -283,6 +283,7 @@ void give_simple(Translation& t, const Launch& launch) {
 /// Sets the variables of one kind of training, and the groups that belong to it.
 Result<> give_kind(Translation& t, const Launch& launch) {
   if (launch.is_deepspeed) {
+    t.ignore_flag("use-megatron-lm", "the launch is DeepSpeed's");
     return give_deepspeed(t, launch);
   }
   TRY(give_group(t, Group::Dynamo));
@@ -296,7 +297,36 @@ Result<> give_kind(Translation& t, const Launch& launch) {
 
 }  // namespace
 
-Result<> export_environment(Translation& t, const Launch& launch, bool is_simple) {
+namespace {
+
+/// Names the options of a feature whose variables are not set: it is off, and accelerate ignores them in silence.
+void name_unused(Translation& t, Group group, const std::string& feature) {
+  for (const WorkerVariable& one : variables_of(group)) {
+    if (!t.settings.contains(kExportPrefix + std::string(one.variable))) {
+      t.ignore_flag(dashed(one.option), "it needs " + feature);
+    }
+  }
+}
+
+void name_unused(Translation& t) {
+  static constexpr std::array<std::pair<Group, const char*>, 8> kFeatures = {
+      {{Group::Dynamo, "a launch without --use_deepspeed"},
+       {Group::Fp8, "--mixed_precision fp8"},
+       {Group::Fsdp, "--use_fsdp"},
+       {Group::DeepSpeed, "--use_deepspeed"},
+       {Group::MegatronLm, "--use_megatron_lm"},
+       {Group::Parallelism, "--use_parallelism_config"},
+       {Group::ContextParallelism, "--parallelism_config_cp_size above 1"},
+       {Group::SequenceParallelism, "--parallelism_config_sp_size above 1"}}};
+  for (const auto& [group, feature] : kFeatures) {
+    name_unused(t, group, feature);
+  }
+  if (!t.settings.contains(kExportPrefix + std::string("ACCELERATE_FP8_OVERRIDE_FPROP"))) {
+    t.ignore_flag("fp8-override-linear-precision", "it needs --mixed_precision fp8");
+  }
+}
+
+Result<> give_environment(Translation& t, const Launch& launch, bool is_simple) {
   TRY(give_common(t, launch));
   if (is_simple || launch.is_cpu || launch.is_multi_cpu) {
     give_simple(t, launch);
@@ -304,6 +334,14 @@ Result<> export_environment(Translation& t, const Launch& launch, bool is_simple
   }
   TRY(give_kind(t, launch));
   return launch.has_parallelism ? give_parallelism(t) : Result<>();
+}
+
+}  // namespace
+
+Result<> export_environment(Translation& t, const Launch& launch, bool is_simple) {
+  TRY(give_environment(t, launch, is_simple));
+  name_unused(t);
+  return {};
 }
 
 // Decides how `accelerate launch` would launch: by flags, then the configuration file, then defaults. Facts:

@@ -152,6 +152,13 @@ void Translation::ignore(const std::string& name, const std::string& setting, co
   settings.erase(setting);
 }
 
+void Translation::ignore_flag(const std::string& name, const std::string& why) {
+  const auto at = given.find(name);
+  if (at != given.end() && at->second.source.kind == SourceKind::Flag) {
+    line.notices.push_back("ignoring " + at->second.source.name + ": " + why);
+  }
+}
+
 Result<const CompatLauncher*> compat_of(std::string_view argv0) {
   std::string name = std::filesystem::path(argv0).filename();
   if (name.starts_with('-')) {  // a login shell's

@@ -88,6 +88,8 @@ struct Translation {
   void export_variable(const std::string& name, Sourced<std::string> value);
   /// Drops the setting of an option and adds a notice with the reason.
   void ignore(const std::string& name, const std::string& setting, const std::string& why);
+  /// Adds such a notice for an option that stands on the line; a variable may be there for other jobs.
+  void ignore_flag(const std::string& name, const std::string& why);
 };
 
 /// Rules by which the original parses its command line.

@@ -211,8 +211,8 @@ void default_nodes(Translation& t) {
     t.set("nnodes", {"1", default_of("deepspeed")});
   }
   const auto nodes = t.settings.find("nnodes");
-  if (nodes != t.settings.end() && nodes->second.value == "1") {
-    t.settings.erase("master-addr");
+  if (nodes != t.settings.end() && nodes->second.value == "1" && t.settings.erase("master-addr") > 0) {
+    t.ignore_flag("master-addr", "the job has one node");
   }
 }
 
@@ -269,6 +269,19 @@ Result<> translate_script(Translation& t) {
   return {};
 }
 
+/// Adds the arguments for ssh that pdsh, DeepSpeed's own way to start the hosts, would add. Source: pdsh(1).
+void add_pdsh_words(Translation& t) {
+  const auto words = sourced_variable(t.snapshot, "PDSH_SSH_ARGS_APPEND");
+  const auto launcher = t.find("launcher");
+  const bool is_pdsh = !launcher || launcher->value == "pdsh";
+  if (words && !words->value.empty() && is_pdsh && t.settings.contains("hostfile") &&
+      !t.line.settings.has("remote-shell")) {
+    const auto shell = t.settings.find("remote-shell");
+    t.set("remote-shell",
+          {(shell == t.settings.end() ? "ssh" : shell->second.value) + " " + words->value, words->source});
+  }
+}
+
 }  // namespace
 
 Result<> translate_deepspeed(Translation& t) {
@@ -280,6 +293,7 @@ Result<> translate_deepspeed(Translation& t) {
   }
   set_ssh(t, t.find("ssh-port"));
   TRY(translate_hosts(t));
+  add_pdsh_words(t);
   if (!t.settings.contains("nproc-per-node")) {
     t.set("nproc-per-node", {"auto", default_of("deepspeed")});
   }

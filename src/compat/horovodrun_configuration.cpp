@@ -191,6 +191,8 @@ Result<> export_one(Translation& t, const Tuning& tuning) {
   const bool is_given = tuning.needs == nullptr || t.find(tuning.needs);
   if (is_given && (value || contrary)) {
     t.export_variable(tuning.variable, {read, value ? value->source : contrary->source});
+  } else if (!is_given) {
+    t.ignore_flag(tuning.option, std::string("it needs --") + tuning.needs);
   }
   return {};
 }

@@ -90,6 +90,17 @@ void place_here(Translation& t, const std::optional<Text>& all, const std::optio
   }
 }
 
+void ignore(Translation& t, const Text& list, const std::string& why) {
+  t.line.notices.push_back("ignoring " + list.source.name + ": " + why);
+}
+
+/// Names a file that stands beside a list of hosts; that of a variable only lists the possible hosts.
+void ignore_file(Translation& t, const HostPlacing& placing) {
+  if (placing.file && placing.file->source.kind != SourceKind::Variable) {
+    ignore(t, *placing.file, placing.hosts.source.name + " says which hosts are used, and their slots");
+  }
+}
+
 /// Places the processes on this machine, the only one that the list names.
 Result<> place_on_own_slots(Translation& t, const HostPlacing& placing) {
   const HostList& hosts = placing.hosts;
@@ -106,12 +117,9 @@ Result<> place_on_own_slots(Translation& t, const HostPlacing& placing) {
   if (!all && !placing.per_node && !is_open) {
     all = {std::to_string(slots), hosts.source};
   }
+  ignore_file(t, placing);
   place_here(t, all, placing.per_node);
   return {};
-}
-
-void ignore(Translation& t, const Text& list, const std::string& why) {
-  t.line.notices.push_back("ignoring " + list.source.name + ": " + why);
 }
 
 /// The reason to ignore a list of hosts; empty if muster has to start them.
@@ -187,11 +195,10 @@ void place_on_list(Translation& t, const HostPlacing& placing) {
   if (!hosts.entries.empty()) {
     t.set("hosts", as_text(hosts));
   }
-  const bool is_by_variable = placing.file && placing.file->source.kind == SourceKind::Variable;
   if (placing.file && hosts.entries.empty()) {
     t.set("hostfile", *placing.file);
-  } else if (placing.file && !is_by_variable) {  // the file only lists the possible hosts
-    ignore(t, *placing.file, hosts.source.name + " says which hosts are used, and their slots");
+  } else {
+    ignore_file(t, placing);
   }
   for (const auto& [setting, value] :
        {std::pair(kProcessesOfHosts, &placing.all), std::pair(kProcessesPerHost, &placing.per_node),

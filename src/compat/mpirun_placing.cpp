@@ -78,6 +78,11 @@ constexpr std::pair<std::string_view, const char*> kOldNames[] = {
 constexpr auto kPlacing = std::to_array<std::string_view>(
     {"bynode", "bycore", "npersocket", "ppr", "rankfile", "rf", "cpus-per-proc", "cpus-per-rank"});
 
+/// Parameters with the remote shell, and with its arguments.
+/// Source: orte/mca/plm/rsh of Open MPI 4.1, and prte's plm/ssh.
+constexpr auto kAgentParameters = std::to_array<std::string_view>({"plm_rsh_agent", "pls_rsh_agent", "plm_ssh_agent"});
+constexpr auto kShellParameters = std::to_array<std::string_view>({"plm_rsh_args", "plm_ssh_args"});
+
 constexpr std::string_view kMappingParameter = "rmaps_base_mapping_policy";
 constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
 
@@ -100,6 +105,9 @@ struct OptionMeaning {
 OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   const std::string& name = typed.values.front();
   const Source source = from_flag(typed.source + " " + name);
+  if (contains(kShellParameters, name) || contains(kAgentParameters, name)) {
+    return {};  // see translate_shell
+  }
   if (name.starts_with("plm") || name == "orte_launch_agent" || name == "prte_launch_agent") {
     t.line.notices.push_back("ignoring " + source.name + ": how daemons start is muster's");
     return {};
@@ -281,6 +289,8 @@ constexpr std::array<const char*, 4> kHostfiles = {"OMPI_MCA_orte_default_hostfi
                                                    "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"};
 constexpr std::array<const char*, 4> kShellWords = {"OMPI_MCA_plm_rsh_args", "PRTE_MCA_plm_ssh_args",
                                                     "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "HYDRA_LAUNCH_EXTRA_ARGS"};
+constexpr std::array<const char*, 4> kAgents = {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent",
+                                                "I_MPI_HYDRA_BOOTSTRAP_EXEC", "HYDRA_LAUNCHER_EXEC"};
 
 std::optional<Text> first_variable(const Translation& t, std::span<const char* const> names) {
   for (const char* const name : names) {
@@ -366,11 +376,37 @@ Result<Counts> read_counts(const Translation& t) {
   return counts;
 }
 
-/// Appends mpirun's arguments for ssh to the remote shell.
+/// The last of these parameters on the line, else a variable.
+std::optional<Text> find_parameter(const Translation& t, std::span<const std::string_view> names,
+                                   std::span<const char* const> variables) {
+  for (auto typed = t.typed.rbegin(); typed != t.typed.rend(); ++typed) {
+    if (typed->values.size() == 2 && contains(names, typed->values.front())) {
+      return Text{typed->values.back(), from_flag(typed->source + " " + typed->values.front())};
+    }
+  }
+  return first_variable(t, variables);
+}
+
+/// Takes mpirun's remote shell and its arguments. Of "ssh : rsh", where mpirun takes the first that is installed, the
+/// first counts.
 void translate_shell(Translation& t) {
-  const auto words = first_variable(t, kShellWords);
-  if (words && !t.line.settings.has("remote-shell")) {
-    t.set("remote-shell", {"ssh " + words->value, words->source});
+  const auto agent = find_parameter(t, kAgentParameters, kAgents);
+  const auto words = find_parameter(t, kShellParameters, kShellWords);
+  if ((agent || words) && !t.line.settings.has("remote-shell")) {
+    const std::string shell(agent ? trim(agent->value.substr(0, agent->value.find(':'))) : "ssh");
+    t.set("remote-shell", {shell + (words ? " " + words->value : ""), (words ? words : agent)->source});
+  }
+}
+
+/// Names the parameters of a remote shell that nobody needs.
+void ignore_shell(Translation& t) {
+  for (const TypedOption& typed : t.typed) {
+    const bool is_one = typed.values.size() == 2 && (contains(kAgentParameters, typed.values.front()) ||
+                                                     contains(kShellParameters, typed.values.front()));
+    if (is_one) {
+      t.line.notices.push_back("ignoring " + typed.source + " " + typed.values.front() +
+                               ": muster starts no other host");
+    }
   }
 }
 
@@ -389,7 +425,10 @@ Result<> translate_placing(Translation& t, int others) {
       TRY(place_on_hosts(t, {counts.all, counts.per_node, hosts, find_hostfile(t), find_oversubscription(t)}));
   if (placed == Placed::OnList) {
     translate_shell(t);
-  } else if (placed == Placed::Here && !t.given.contains("stdin")) {
+    return {};
+  }
+  ignore_shell(t);
+  if (placed == Placed::Here && !t.given.contains("stdin")) {
     t.set("stdin", {"0", default_of("mpirun")});
   }
   return {};

@@ -263,6 +263,10 @@ Result<> translate_msrun(Translation& t) {
     level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
   }
   t.settings.erase("set:sim_level");  // -1 means none
+  for (const char* const name : {"master-addr", "master-port", "node-rank"}) {
+    level ? t.ignore_flag(name, "a dry run meets no other node") : void();
+  }
+  level ? void() : t.ignore_flag("sim-rank-id", "it needs --sim_level");
   TRY(level ? translate_simulation(t, *level, workers) : translate_nodes(t, workers));
   if (const auto seconds = t.find("cluster-time-out")) {
     t.set("gang-timeout", gang_timeout_of(*seconds));

@@ -144,6 +144,7 @@ constexpr const char* kLaunch = "paddle.distributed.launch";
 constexpr const char* kRestarts = "3";
 constexpr const char* kPort = "6070";
 constexpr const char* kLastCall = "30";
+constexpr const char* kOneNode = "the job has one node";
 constexpr const char* kPlugin = "PADDLE_XCCL_BACKEND";  ///< names the devices of a plugin: "npu"
 
 std::optional<Sourced<std::string>> find_variable(const Translation& t, const char* name) {
@@ -241,10 +242,14 @@ Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
   }
   t.set("nnodes", {std::to_string(ips.size()), list.source});
   if (ips.size() < 2) {
+    t.ignore_flag("host", kOneNode);
+    t.ignore_flag("start-port", kOneNode);
     return {};
   }
   if (const auto place = find_place(t, ips)) {
     t.set("node-rank", {std::to_string(*place), list.source});
+  } else {
+    t.ignore_flag("host", list.source.name + " does not have it");
   }
   t.set(kHostsOfNodes, {join(ips, ","), list.source});
   t.set("master-addr", {ips.front(), list.source});
@@ -256,7 +261,13 @@ Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
 Result<> translate_nodes(Translation& t) {
   const auto ips = t.find("ips");
   if (ips && !t.find("master")) {
+    t.ignore_flag("nnodes", "--ips counts the nodes");
+    t.ignore_flag("rank", "--ips has the nodes in the order of their ranks");
     return translate_ips(t, *ips);
+  }
+  t.ignore_flag("ips", "--master says where the nodes meet");
+  for (const char* const name : {"host", "start-port"}) {
+    t.ignore_flag(name, "there is no --ips");
   }
   const auto rank = find_rank(t);
   if (!t.find("nnodes") && !t.line.settings.has("nnodes") && (rank || t.find("master"))) {
@@ -264,7 +275,9 @@ Result<> translate_nodes(Translation& t) {
   }
   const auto nodes = t.settings.find("nnodes");
   if (nodes != t.settings.end() && nodes->second.value == "1") {
-    return {};  // one node has rank 0 and no rendezvous
+    t.ignore_flag("master", kOneNode);
+    t.ignore_flag("rank", kOneNode);
+    return {};
   }
   if (rank) {
     t.set("node-rank", *rank);
@@ -276,10 +289,14 @@ void translate_paddle_restarts(Translation& t) {
   const auto level = t.find("elastic-level");
   if (level && !level->value.starts_with('-')) {
     t.set("max-restarts", t.find("max-restart").value_or(Sourced<std::string>{kRestarts, level->source}));
+  } else {
+    t.ignore_flag("max-restart", "without --elastic_level nothing is started again");
   }
   const auto nodes = t.settings.find("nnodes");
   if (nodes != t.settings.end() && nodes->second.value.find(':') != std::string::npos) {
     t.set("last-call", t.find("elastic-timeout").value_or(Sourced<std::string>{kLastCall, default_of(kLaunch)}));
+  } else {
+    t.ignore_flag("elastic-timeout", "it needs --nnodes MIN:MAX");
   }
 }
 

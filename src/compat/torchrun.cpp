@@ -312,6 +312,8 @@ Result<> translate_rendezvous(Translation& t) {
     t.line.notices.push_back("ignoring " + endpoint->source.name + ": it names an etcd server, and muster needs none");
   } else if (endpoint) {
     set_endpoint(t, *endpoint, nullptr);
+  } else if (is_etcd) {
+    t.ignore_flag("rdzv-backend", "muster needs no etcd");
   }
   give_port_to_workers(t);
   return {};

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
 #include "platforms/defaults.hpp"
+#include "platforms/host_lists.hpp"
 #include "platforms/slots.hpp"
 
 #include <algorithm>

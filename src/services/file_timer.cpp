@@ -285,9 +285,9 @@ class FileTimer final : public Service {
 
   void take(const HelperTask::Answer& answer) {
     if (!answer || !answer->empty()) {
-      report_failure({ErrorKind::System, answer ? *answer
-                                                : "cannot make the pipe '" + paths_.front() +
-                                                      "': its file system does not answer"});
+      report_failure(
+          {ErrorKind::System,
+           answer ? *answer : "cannot make the pipe '" + paths_.front() + "': its file system does not answer"});
       return;
     }
     PlanAdditions additions;

@@ -202,6 +202,13 @@ TEST(Mpirun, GoesToTheHostsOfAList) {
   EXPECT_EQ(setting_of("mpirun a.out", "hostfile", operators), "/etc/mpi/hostfile (OMPI_MCA_orte_default_hostfile)");
   EXPECT_EQ(setting_of("mpirun a.out", "remote-shell", operators),
             "ssh -o ConnectionAttempts=10 (OMPI_MCA_plm_rsh_args)");
+  EXPECT_EQ(setting_of("mpirun -H n1:1,n2:1 -mca plm_rsh_args -p2222 a.out", "remote-shell", operators),
+            "ssh -p2222 (-mca plm_rsh_args)");
+  EXPECT_EQ(setting_of("mpirun -H n1:1,n2:1 --mca plm_rsh_agent blaunch a.out", "remote-shell"),
+            "blaunch (--mca plm_rsh_agent)");
+  EXPECT_EQ(setting_of("mpirun -H n1:1,n2:1 a.out", "remote-shell", {{"OMPI_MCA_plm_rsh_agent", "/opt/bin/ssh : rsh"}}),
+            "/opt/bin/ssh (OMPI_MCA_plm_rsh_agent)");
+  EXPECT_EQ(setting_of("mpirun -np 2 -mca plm_rsh_args -p2222 a.out", "remote-shell"), "");
   EXPECT_EQ(setting_of("mpirun a.out", "hostfile", {{"HYDRA_HOST_FILE", "/etc/mpi/hostfile"}}),
             "/etc/mpi/hostfile (HYDRA_HOST_FILE)");
   EXPECT_EQ(setting_of("mpirun a.out", "hostfile", {{"OMPI_MCA_orte_default_hostfile", ""}, {"HYDRA_HOST_FILE", "f"}}),

@@ -232,8 +232,8 @@ TEST_F(FileTimer, DoesNotSignalOtherProcessesOrTimersWithoutASignal) {
 TEST_F(FileTimer, ReportsInvalidDataOnOneLine) {
   start();
   pipe().on_bytes(R"({"pid": 70, "scope_id": "a\nmuster: \u001b[2J)" + std::string(3'000, 'x') +
-                        R"(", "expiration_time": 1, "signal": 9})"
-                        "\n");
+                  R"(", "expiration_time": 1, "signal": 9})"
+                  "\n");
   EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 1) << said_;
   EXPECT_EQ(said_.find('\x1b'), std::string::npos) << said_;
   EXPECT_LT(said_.size(), 400U);
