@@ -179,6 +179,24 @@ std::string task_of(pid_t process, std::uint64_t thread) {
   return proc_file(process, "task/") + std::to_string(thread) + "/";
 }
 
+/// Time for which the other threads of a process have run or waited for a CPU, as the scheduler counts it. On a busy
+/// machine a thread may compute for long before it has used much.
+std::uint64_t threads_ms_of(pid_t process, std::uint64_t thread) {
+  constexpr std::uint64_t kNanoseconds = 1'000'000;
+  constexpr int kMost = 512;
+  std::uint64_t sum = 0;
+  std::error_code failed;
+  int seen = 0;
+  for (std::filesystem::directory_iterator task(proc_file(process, "task"), failed), end;
+       !failed && task != end && seen < kMost; task.increment(failed), ++seen) {
+    const std::vector<std::string> times = words_of(first_line(task->path().string() + "/schedstat"));
+    if (times.size() > 1 && task->path().filename() != std::to_string(thread)) {
+      sum += std::strtoull(times[0].c_str(), nullptr, 10) + std::strtoull(times[1].c_str(), nullptr, 10);
+    }
+  }
+  return sum / kNanoseconds;
+}
+
 /// `place` and `counters` of a thread.
 hang::RankEvidence describe_running(const Process& program, std::uint64_t thread, const std::vector<Process>& below) {
   const std::string task = task_of(program.pid, thread);
@@ -196,7 +214,7 @@ hang::RankEvidence describe_running(const Process& program, std::uint64_t thread
   }
   evidence.counters.switches = number_at(read_fields(task + "status"), "voluntary_ctxt_switches");
   evidence.counters.cpu_ms = cpu_ms_of(task, program);
-  evidence.counters.threads_ms = milliseconds_of(program.cpu_ticks);
+  evidence.counters.threads_ms = threads_ms_of(program.pid, thread);
   evidence.counters.page_reads =
       stat.size() > kMajorFaults ? std::strtoull(stat[kMajorFaults].c_str(), nullptr, 10) : 0;
   evidence.counters.io_bytes += io_bytes_of(program.pid);

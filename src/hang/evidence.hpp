@@ -35,7 +35,7 @@ struct Counters {
   std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
   std::uint64_t children_ms = 0;  ///< CPU time of the processes below its main process
   std::uint64_t sending = 0;      ///< a number that changes with the bytes that wait in its sockets; 0: none do
-  std::uint64_t threads_ms = 0;   ///< CPU time of all threads of its process
+  std::uint64_t threads_ms = 0;   ///< for which all other threads of its process have run, or waited for a CPU
 };
 
 struct RankEvidence {
@@ -53,7 +53,6 @@ struct RankEvidence {
       false;                ///< all that it has done is to use its CPU, at the same calls: it may be in an endless loop
   bool is_looping = false;  ///< it has spun for so long that it stands still for the others
   double cpu_share = 0;     ///< of one CPU, that its thread has used
-  double others_share = 0;  ///< the same of all other threads of its process
 };
 
 /// Facts about several ranks at one moment.

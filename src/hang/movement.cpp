@@ -48,8 +48,6 @@ void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
   constexpr double kMilliseconds = 1'000;
   const bool is_other = now.pid != was.pid || !are_same_calls(now.place.stack, was.place.stack);
   now.cpu_share = rate(now.counters.cpu_ms, was.counters.cpu_ms, seconds) / kMilliseconds;
-  now.others_share =
-      std::max(rate(now.counters.threads_ms, was.counters.threads_ms, seconds) / kMilliseconds - now.cpu_share, 0.0);
   if (is_other || has_progressed(now, was)) {
     now.is_moving = true;
     return;
@@ -64,7 +62,9 @@ void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
       const double switches = rate(now.counters.switches, was.counters.switches, seconds);
       const bool has_waited =
           switches > (looks_by_itself(now.place.stack) ? kThresholds.switches : 0);  // and waits again
-      const bool computes = now.cpu_share >= kThresholds.cpu_share || now.others_share >= kThresholds.threads_share;
+      const bool computes =
+          now.cpu_share >= kThresholds.cpu_share ||
+          rate(now.counters.threads_ms, was.counters.threads_ms, seconds) / kMilliseconds >= kThresholds.threads_share;
       now.is_moving = computes || has_waited || has_done_more_than_compute(now.counters, was.counters, seconds);
       now.is_spinning = now.is_moving && !has_done_more_than_compute(now.counters, was.counters, seconds);
   }

@@ -195,7 +195,7 @@ void StallDetector::note_loops(Evidence& evidence) {
       continue;
     }
     Spin& spin = spins_.try_emplace(one.rank, Spin{before_->quiet}).first->second;
-    spin.cpu += (one.cpu_share + one.others_share) * (evidence.quiet - before_->quiet);
+    spin.cpu += one.cpu_share * (evidence.quiet - before_->quiet);
     const double seconds = evidence.quiet - spin.since;
     one.is_looping = seconds >= kLongWork * limit_ && spin.cpu >= kLeastShare * seconds;
   }

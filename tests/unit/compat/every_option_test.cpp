@@ -176,11 +176,13 @@ std::vector<std::string> names() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, EveryOption, testing::ValuesIn(names()), [](const auto& one) {
+std::string test_name(const testing::TestParamInfo<std::string>& one) {
   std::string name = one.param;
   std::erase_if(name, [](char c) { return c == '.' || c == '-' || c == ' '; });
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, EveryOption, testing::ValuesIn(names()), test_name);
 
 }  // namespace
 }  // namespace muster
