@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 
 namespace muster {
 namespace {
@@ -292,6 +293,84 @@ std::string sanitize(std::string_view line) {
 std::string with_plain_blanks(std::string_view text) {
   const bool is_ascii = std::ranges::all_of(text, [](char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0; });
   return is_ascii ? std::string(text) : replace_other_blanks(text, [](char32_t) { return std::string(" "); });
+}
+
+namespace {
+
+/// A character and the one of ASCII that it looks like; NUL: it has no width.
+struct Twin {
+  char32_t character = 0;
+  char ascii = '\0';
+};
+
+constexpr auto kTwins = std::to_array<Twin>({
+    {0x2010, '-'}, {0x2011, '-'},  {0x2012, '-'},  {0x2013, '-'},  {0x2014, '-'}, {0x2015, '-'}, {0x2212, '-'},
+    {0xFE63, '-'}, {0x2018, '\''}, {0x2019, '\''}, {0x201B, '\''}, {0x201C, '"'}, {0x201D, '"'}, {0x201F, '"'},
+    {0x0430, 'a'}, {0x0435, 'e'},  {0x043E, 'o'},  {0x0440, 'p'},  {0x0441, 'c'}, {0x0443, 'y'}, {0x0445, 'x'},
+    {0x0455, 's'}, {0x0456, 'i'},  {0x0458, 'j'},  {0x04BB, 'h'},  {0x0501, 'd'}, {0x0405, 'S'}, {0x0406, 'I'},
+    {0x0408, 'J'}, {0x0410, 'A'},  {0x0412, 'B'},  {0x0415, 'E'},  {0x041A, 'K'}, {0x041C, 'M'}, {0x041D, 'H'},
+    {0x041E, 'O'}, {0x0420, 'P'},  {0x0421, 'C'},  {0x0422, 'T'},  {0x0425, 'X'}, {0x03BD, 'v'}, {0x03BF, 'o'},
+    {0x0391, 'A'}, {0x0392, 'B'},  {0x0395, 'E'},  {0x0396, 'Z'},  {0x0397, 'H'}, {0x0399, 'I'}, {0x039A, 'K'},
+    {0x039C, 'M'}, {0x039D, 'N'},  {0x039F, 'O'},  {0x03A1, 'P'},  {0x03A4, 'T'}, {0x03A5, 'Y'}, {0x03A7, 'X'},
+    {0x200B, 0},   {0x200C, 0},    {0x200D, 0},    {0x200E, 0},    {0x200F, 0},   {0x2060, 0},   {0xFEFF, 0},
+});
+
+/// The twin of a character; empty if it has none.
+std::optional<char> find_twin(char32_t character) {
+  constexpr Range kFullWidth{0xFF01, 0xFF5E};  // of "!" to "~"
+  if (character >= kFullWidth.first && character <= kFullWidth.last) {
+    return static_cast<char>(character - kFullWidth.first + '!');
+  }
+  const auto* const twin = std::ranges::find(kTwins, character, &Twin::character);
+  return twin == kTwins.end() ? std::nullopt : std::optional(twin->ascii);
+}
+
+/// A text in which twins are replaced, and what was replaced first.
+struct Replaced {
+  std::string text;
+  std::string_view first;  ///< that has a width
+  bool is_ascii = true;    ///< nothing beyond ASCII is left
+};
+
+Replaced replace_twins(std::string_view text) {
+  Replaced replaced;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(utf8_sequence(text), 1);
+    const std::string_view sequence = text.substr(0, length);
+    const auto twin = length > 1 ? find_twin(utf8_character(sequence)) : std::nullopt;
+    const bool is_ascii = (static_cast<unsigned char>(sequence.front()) & 0x80U) == 0;
+    replaced.is_ascii = replaced.is_ascii && (is_ascii || twin);
+    const bool is_visible = twin && *twin != '\0';
+    replaced.first = is_visible && replaced.first.empty() ? sequence : replaced.first;
+    replaced.text += !twin ? std::string(sequence) : *twin == '\0' ? "" : std::string(1, *twin);
+    text.remove_prefix(length);
+  }
+  return replaced;
+}
+
+bool is_quoted(std::string_view text) {
+  return text.size() > 1 && text.front() == text.back() && (text.front() == '"' || text.front() == '\'');
+}
+
+}  // namespace
+
+std::string with_ascii_twins(std::string_view text) {
+  return replace_twins(text).text;
+}
+
+std::string describe_lookalike(std::string_view text) {
+  if (is_quoted(text)) {
+    return "; its quotes belong to the value: docker's --env-file keeps them";
+  }
+  const Replaced replaced = replace_twins(text);
+  if (!replaced.is_ascii || replaced.first.empty()) {
+    return {};
+  }
+  const char32_t character = utf8_character(replaced.first);
+  std::array<char, 16> number{};
+  (void)std::snprintf(number.data(), number.size(), "U+%04X", static_cast<unsigned>(character));
+  return "; its '" + std::string(replaced.first) + "' is " + number.data() + ", which only looks like '" +
+         *find_twin(character) + "'";
 }
 
 std::string with_visible_blanks(std::string_view text) {

@@ -40,6 +40,14 @@ namespace muster {
 /// Escapes those blanks as \u00a0, because they are invisible in an error about a value.
 [[nodiscard]] std::string with_visible_blanks(std::string_view text);
 
+/// Replaces each character that only looks like one of ASCII, such as an en dash, a typographic quote or a Cyrillic
+/// letter, and removes those of no width.
+[[nodiscard]] std::string with_ascii_twins(std::string_view text);
+
+/// "; its '–' is U+2013, which only looks like '-'" for the first such character, or "; its quotes belong to the value:
+/// docker's --env-file keeps them". Empty for other texts, also for those with other characters beyond ASCII.
+[[nodiscard]] std::string describe_lookalike(std::string_view text);
+
 /// `escape_controls` on one line: line ends and tabs become \n and \t.
 [[nodiscard]] std::string visible_line(std::string_view bytes);
 

@@ -5,6 +5,9 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace muster {
 
 Endpoint split_endpoint(std::string_view text) {
@@ -47,6 +50,27 @@ std::string_view without_brackets(std::string_view text) {
   return is_bracketed ? text.substr(1, text.size() - 2) : text;
 }
 
+bool is_version_6(std::string_view text) {
+  const auto bytes = address_bytes(text.substr(0, text.find('%')));
+  return bytes && bytes->size() == sizeof(in6_addr) && !text.ends_with('%');
+}
+
+bool is_host_or_address(std::string_view text) {
+  const bool is_name = std::ranges::all_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
+           c == '_' || c == '.' || c == '-';
+  });
+  return !text.empty() && text.front() != '-' && (is_name || is_version_6(text)) &&
+         with_visible_blanks(visible_line(text)) == text && describe_lookalike(text).empty();
+}
+
+bool has_two_ports(std::string_view given) {
+  const std::string_view text = given.substr(given.rfind('@') + 1);
+  const std::size_t last = text.rfind(':');
+  return !text.starts_with('[') && last != text.find(':') && !is_version_6(text) && !is_version_6(text.substr(0, last));
+}
+
 std::string describe_host_mistake(std::string_view text) {
   if (text.find("://") != std::string_view::npos) {
     return ", not a URL";
@@ -54,7 +78,19 @@ std::string describe_host_mistake(std::string_view text) {
   if (text.find(' ') != std::string_view::npos) {
     return ", without blanks";
   }
-  return with_visible_blanks(visible_line(text)) != text ? ", without invisible characters" : "";
+  if (with_visible_blanks(visible_line(text)) != text) {
+    return ", without invisible characters";
+  }
+  if (text.find_first_of("$`") != std::string_view::npos) {
+    return ", and no shell has expanded this";
+  }
+  if (text.find_first_of("<>{}") != std::string_view::npos || text.starts_with('%')) {
+    return ", not a placeholder";
+  }
+  if (text.find_first_of("\"'") != std::string_view::npos) {
+    return ", without quotes";
+  }
+  return has_two_ports(text) ? ", and this has more than one port" : "";
 }
 
 }  // namespace muster

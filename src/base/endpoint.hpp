@@ -33,8 +33,16 @@ struct Endpoint {
 /// True for an IPv4 or IPv6 address without brackets, prefix or zone.
 [[nodiscard]] bool is_numeric_address(std::string_view text);
 
-/// The reason why a text is no host: ", not a URL", ", without blanks" or ", without invisible characters"; else
-/// empty.
+/// True for an IPv6 address without brackets, also with a zone: "fe80::1%eth0".
+[[nodiscard]] bool is_version_6(std::string_view text);
+
+/// True for a name or an address, without port and brackets. Only addresses have colons. Nothing is looked up.
+[[nodiscard]] bool is_host_or_address(std::string_view text);
+
+/// True for "host:29500:29500", which is no IPv6 address, with or without a port.
+[[nodiscard]] bool has_two_ports(std::string_view text);
+
+/// The reason why a text is no host, such as ", not a URL", ", without blanks" or ", not a placeholder"; else empty.
 [[nodiscard]] std::string describe_host_mistake(std::string_view text);
 
 /// "[fd00::1]" as "fd00::1"; any other text as it is. The result points into `text`.

@@ -133,7 +133,7 @@ struct Sourced {
 /// Error for any wrong value: "<source> is '<value>', expected <what>".
 [[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
   return Error{error_kind(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
-                                             "', expected " + std::string(expected)};
+                                             "', expected " + std::string(expected) + describe_lookalike(wrong.value)};
 }
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 // Decides whether muster has to start the hosts of a list, and makes the settings that place processes on them.
 #include "compat/host_placing.hpp"
 
+#include "base/endpoint.hpp"
 #include "environment/local_host.hpp"
 #include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"
@@ -30,7 +31,8 @@ std::optional<ListedHost> read_host(const std::string& word) {
     return std::nullopt;
   }
   if (colon == std::string::npos || is_bare_address) {
-    const bool is_host = word.front() != '+';  // "+n0" is a host of another list
+    const std::string host = word.substr(word.rfind('@') + 1);
+    const bool is_host = word.front() != '+' && (!is_bare_address || is_version_6(host));  // "+n0": of another list
     return is_host ? std::optional(ListedHost{in_brackets(word)}) : std::nullopt;
   }
   const std::string slots = word.substr(colon + 1);

@@ -211,7 +211,7 @@ Result<> translate_paddle_master(Translation& t) {
     return {};
   }
   const Endpoint endpoint = split_endpoint(master->value);
-  if (!endpoint.port || endpoint.host.empty()) {
+  if (!endpoint.port || !is_host_or_address(endpoint.host) || !parse_integer(*endpoint.port, 1, kMostPort)) {
     return wrong_value(*master, "HOST:PORT" + describe_host_mistake(master->value));
   }
   t.set("master-addr", {endpoint.host, master->source});

@@ -204,7 +204,8 @@ void give_port_to_workers(Translation& t) {
 
 void translate_torchrun_master(Translation& t) {
   if (const auto address = t.find("master-addr")) {
-    t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
+    const std::string_view bare = without_brackets(address->value);
+    t.set("master-addr", {is_version_6(bare) ? std::string(bare) : address->value, address->source});
   }
   if (const auto port = t.find("master-port")) {
     set_port(t, *port);
@@ -232,12 +233,7 @@ Endpoint read_endpoint(const std::string& text) {
 /// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
 Result<> check_endpoint(const Sourced<std::string>& text) {
   const Endpoint endpoint = read_endpoint(text.value);
-  const bool is_host = !endpoint.host.empty() && std::ranges::all_of(endpoint.host, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
-           std::string_view("_.:-").find(c) != std::string_view::npos;
-  });
-  if (!is_host) {
+  if (!is_host_or_address(endpoint.host)) {
     const std::string mistake =
         text.value.starts_with('/') ? ", not a file, which muster does not need" : describe_host_mistake(text.value);
     return wrong_value(text, "HOST:PORT, with a name or an address as the host" + mistake);

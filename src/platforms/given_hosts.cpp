@@ -9,8 +9,6 @@
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -62,20 +60,6 @@ std::optional<ParsedHostEntry> read_word(const std::string& word) {
   return slots ? std::optional(ParsedHostEntry{word.substr(0, colon), slots}) : std::nullopt;
 }
 
-/// True with or without a zone: fe80::1%eth0.
-bool is_address_of_version_6(const std::string& host) {
-  in6_addr ignored{};
-  return ::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &ignored) == 1;
-}
-
-/// Refuses names that a remote shell would take for an option, and names with characters that no host has. Only
-/// addresses have colons.
-bool is_host(const std::string& host) {
-  const bool is_address = host.find(':') == std::string::npos || is_address_of_version_6(host);
-  return is_address && !host.empty() && host.front() != '-' && visible_line(host) == host &&
-         host.find_first_of(" \t\n'\"\\;&|$`<>(){}*?!#,=@") == std::string::npos;
-}
-
 /// Adds one host, or all those of a compressed list; `login` ends with '@' or is empty.
 Result<> add(std::vector<GivenHost>& hosts, const ParsedHostEntry& word, const Sourced<std::string>& shown) {
   const std::size_t at = word.host.rfind('@');
@@ -89,7 +73,7 @@ Result<> add(std::vector<GivenHost>& hosts, const ParsedHostEntry& word, const S
     names = expanded.value;
   }
   for (const std::string& host : names) {
-    if (!is_host(host) || login.find_first_of("-'\"\\; ") == 0) {
+    if (!is_host_or_address(host) || login.find_first_of("-'\"\\; ") == 0) {
       return wrong_value(shown, expected_of_host(word.host));
     }
     hosts.push_back({login + host, host, word.slots});
@@ -146,6 +130,9 @@ std::string expected_of_host(const std::string& word) {
   }
   if (visible_line(word) != word) {
     return "hosts such as a:8,b:8, and " + shown + " has characters that no host name has";
+  }
+  if (has_two_ports(word)) {
+    return "hosts such as a:8,b:8, and " + shown + " has two numbers";
   }
   if (colon == std::string::npos || colon == 0 || word.find(':') != colon) {
     return "hosts such as a:8,b:8";

@@ -160,11 +160,8 @@ Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
 
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
   constexpr std::size_t kShown = 400;
-  const auto colons = std::ranges::count(text.value, ':');
-  const bool has_port = colons == 1;  // an IPv6 address has at least two
-  const std::string mistake = describe_host_mistake(text.value);
-  if (text.value.empty() || text.value.front() == '-' || has_port ||
-      text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos || !mistake.empty()) {
+  if (!is_host_or_address(text.value)) {
+    const std::string mistake = describe_host_mistake(text.value);
     return wrong_value({shortened(text.value, kShown), text.source},
                        "a host name or an address" + (mistake.empty() ? ", without port and brackets" : mistake));
   }

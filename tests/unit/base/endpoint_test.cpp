@@ -46,6 +46,45 @@ TEST(NumericAddress, IsOneOfVersion4Or6AndNothingElse) {
   EXPECT_FALSE(is_numeric_address(std::string_view("10.0.0.1\0x", 10)));
 }
 
+TEST(HostOrAddress, IsANameOrAnAddressWithoutPort) {
+  for (const char* const text : {"host", "node-1.pool_a.svc",
+                                 "b\xC3\xBC"
+                                 "cher",
+                                 "10.0.0.1", "::1", "fd00::1", "fe80::1%eth0", "::ffff:10.0.0.1"}) {
+    EXPECT_TRUE(is_host_or_address(text)) << text;
+    EXPECT_EQ(describe_host_mistake(text), "") << text;
+  }
+  for (const char* const text :
+       {"", "-h", "a:1", "a:1:2", "[::1]", "a b", "a,b", "a/b", "u@a", "fe80::1%", "a%eth0", "\"a\"", "<A>", "$A",
+        "\xE2\x80\x9C"
+        "a\xE2\x80\x9D"}) {
+    EXPECT_FALSE(is_host_or_address(text)) << text;
+  }
+}
+
+TEST(HostMistake, NamesTheLikelyCause) {
+  struct Row {
+    const char* text;
+    const char* mistake;
+  };
+  for (const Row& row : {Row{"http://a", ", not a URL"},
+                         {"a b", ", without blanks"},
+                         {"$MASTER_ADDR", ", and no shell has expanded this"},
+                         {"`hostname`:1", ", and no shell has expanded this"},
+                         {"<MASTER_IP>", ", not a placeholder"},
+                         {"{{ ip }}", ", without blanks"},
+                         {"%IP%", ", not a placeholder"},
+                         {"'a'", ", without quotes"},
+                         {"a:29500:29500", ", and this has more than one port"},
+                         {"user:secret@a:29500", ""},
+                         {"a:29500", ""},
+                         {"fd00::1", ""},
+                         {"fd00::1:29500", ""},
+                         {"[fd00::1]:29500", ""}}) {
+    EXPECT_EQ(describe_host_mistake(row.text), row.mistake) << row.text;
+  }
+}
+
 TEST(WithoutBrackets, LeavesOtherTextsAlone) {
   EXPECT_EQ(without_brackets("[fd00::1]"), "fd00::1");
   for (const char* const text : {"host", "", "[", "]", "[fd00::1", "fd00::1]", "[::1]:80"}) {

@@ -105,5 +105,20 @@ TEST(Blanks, OfUnicodeBecomePlainOnesOrEscapes) {
   EXPECT_EQ(with_plain_blanks("a b\t"), "a b\t");
 }
 
+TEST(AsciiTwins, ReplaceCharactersThatOnlyLookLikeAscii) {
+  EXPECT_EQ(with_ascii_twins("–nnodes"), "-nnodes");
+  EXPECT_EQ(with_ascii_twins("—\u200bn\u043ede ２"), "-node 2");
+  EXPECT_EQ(with_ascii_twins("été\xFF"), "été\xFF");
+}
+
+TEST(Lookalike, IsNamedUnlessTheTextIsOfAnotherScript) {
+  EXPECT_EQ(describe_lookalike("–nnodes"), "; its '–' is U+2013, which only looks like '-'");
+  EXPECT_EQ(describe_lookalike("“2”"), "; its '“' is U+201C, which only looks like '\"'");
+  EXPECT_EQ(describe_lookalike("\"2\""), "; its quotes belong to the value: docker's --env-file keeps them");
+  for (const char* const text : {"", "2", "2\u200b", "\"", "a\"b", "été", "данные", "日本–語", "\xFF"}) {
+    EXPECT_EQ(describe_lookalike(text), "") << text;
+  }
+}
+
 }  // namespace
 }  // namespace muster
