@@ -5,6 +5,7 @@
 #include "plan_job.hpp"
 #include "process/helper_process.hpp"
 #include "process/inherited.hpp"
+#include "process/spawn.hpp"
 #include "requests.hpp"
 #include "services/mpi/mpi_roles.hpp"
 #include "start_job.hpp"
@@ -28,13 +29,33 @@ Result<int> fan_out(const CommandLine& line, const Options& options, const Snaps
   return line.command == Command::Explain ? explain(plan, options.is_json) : show_plan(plan, options.is_json);
 }
 
+/// The error of a job without a plan, behind that of its program if there is no such program: a wrong word of the line
+/// may be taken for it, and then the nodes are not at fault.
+Error with_program(Error refused, const Options& options, const Snapshot& snapshot) {
+  const JobRequest& job = options.job;
+  if (!job.folder.empty() || job.program.empty()) {
+    return refused;
+  }
+  Result<> found = check_script(job.script);
+  if (job.script.empty()) {
+    const auto file = find_executable(job.program.front(), snapshot.variable("PATH").value_or(""));
+    found = file ? Result<>() : file.error();
+  }
+  if (!found && found.error().kind == ErrorKind::NotFound) {
+    refused.message = found.error().message + "; and " + refused.message;
+  }
+  return refused;
+}
+
 /// Runs, plans or explains this host's part of a job.
 Result<int> run_here(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                      const Inherited& inherited) {
   auto planned = plan_job(line, options, snapshot);
   if (!planned) {
-    return line.command == Command::Explain ? explain_refusal(planned.error(), snapshot, options.is_json)
-                                            : planned.error();
+    if (line.command == Command::Explain) {
+      return explain_refusal(planned.error(), snapshot, options.is_json);
+    }
+    return line.command == Command::Run ? with_program(planned.error(), options, snapshot) : planned.error();
   }
   if (line.command != Command::Run && !planned->nested_notice.empty()) {
     log_info(planned->nested_notice);
@@ -44,6 +65,9 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
                             : explain(planned->plan, options.is_json);
   }
   TRY(check_stdin_rank(options, planned->plan));
+  if (const auto unread = describe_unread_program(options, planned->plan, snapshot.has_input); !unread.empty()) {
+    planned->plan.notices.push_back(unread);
+  }
   if (line.command == Command::Plan) {
     return show_plan(planned->plan, options.is_json);
   }

@@ -3,7 +3,10 @@
 
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
+#include "compat/known_launchers.hpp"
+#include "compat/nested_launcher.hpp"
 #include "options/settings.hpp"
+#include "options/syntax.hpp"
 #include "platforms/request.hpp"
 #include "subcommands.hpp"
 
@@ -69,6 +72,17 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   return beside.empty() ? "python3" : beside;
 }
 
+/// Fails for Python's name in the place of a script: the launcher starts Python itself.
+Result<> check_is_no_python(const CommandLine& line) {
+  const std::string& word = line.program.front();
+  if (line.compat == nullptr || !is_python(word)) {
+    return {};
+  }
+  return Error{ErrorKind::BadUsage, original_of(*line.compat) + " takes '" + word +
+                                        "' for the script, since it starts Python itself: leave '" + word +
+                                        "' out, or give " + spelled(line, "no-python")};
+}
+
 /// Reads the program. A template of the user's may need none, which is checked when the template has been read.
 Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& snapshot) {
   const std::string python = find_python(line, snapshot);
@@ -79,10 +93,11 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   } else if (line.program.empty() && line.settings.has("template")) {
     return {};
   } else if (line.program.empty() || line.program.front().empty()) {
-    return no_program(line.compat);
+    return no_program(line.compat, snapshot.has_input);
   } else if ((line.is_python_script || line.program.front().ends_with(".py")) && !is_on(line.settings, "no-python")) {
+    TRY(check_is_no_python(line));
     job.program = {python};
-    job.script = line.program.front();
+    job.script = line.program.front() == "-" ? "" : line.program.front();  // Python reads "-" from standard input
   }
   const bool is_python_added = !job.program.empty();
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
@@ -111,10 +126,11 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
 
 }  // namespace
 
-Error no_program(const CompatLauncher* compat) {
+Error no_program(const CompatLauncher* compat, bool has_input) {
   const std::string help =
       compat == nullptr ? "'muster train.py' or 'muster --help'" : "'muster " + command_of(*compat) + " --help'";
-  return Error{ErrorKind::BadUsage, "no program to run; try " + help};
+  const std::string unread = has_input ? ", and muster reads none from standard input: name its file" : "";
+  return Error{ErrorKind::BadUsage, "no program to run" + unread + "; try " + help};
 }
 
 Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
@@ -184,6 +200,18 @@ Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan) {
                      "a local rank below " + std::to_string(workers) + ", the workers of this node");
 }
 
+std::string describe_unread_program(const Options& options, const LaunchPlan& plan, bool has_input) {
+  const InputFor readers = options.run.input_for;
+  const bool is_alone = plan.workers.size() == 1 && readers != InputFor::None;
+  if (!has_input || is_alone || !reads_program_from_input(options.job.program)) {
+    return {};
+  }
+  const bool has_reader = readers == InputFor::ChosenWorker || readers == InputFor::All;  // all share its bytes
+  return "'" + options.job.program.front() + "' reads its program from standard input, which " +
+         (has_reader ? "one of the workers gets: the others run" : "none of the workers gets: they run") +
+         " an empty program; name its file";
+}
+
 // Cuts the command line into options and program, and reads both.
 
 namespace {
@@ -237,6 +265,22 @@ const CompatLauncher* compat_behind(const SplitLine& parts) {
   return parts.may_be_compat && !parts.program.empty() ? find_compat(parts.program.front()) : nullptr;
 }
 
+/// Fails for a program's name that is meant for an option of muster, and is none for lack of ASCII's dashes.
+Result<> check_program_name(const SplitLine& parts) {
+  if (parts.is_set_apart || !parts.may_be_compat || parts.program.empty()) {
+    return {};
+  }
+  const std::string& word = parts.program.front();
+  const OptionTable table = own_options();
+  if (looks_like_option(word)) {
+    return unknown_own_option(word, table);
+  }
+  return check_is_no_option(word, "the program", [&](const std::string& typed) -> std::optional<std::string> {
+    const Option* const option = table.find(typed);
+    return option == nullptr || option->argument == nullptr ? std::nullopt : std::optional(typed);
+  });
+}
+
 /// Adds a notice for an option of muster behind the program. Options that any program has, such as --help, get none.
 void notice_own_options(CommandLine& line) {
   const OptionTable table = own_options();
@@ -287,6 +331,7 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
   }
   SplitLine parts = cut(rest, own_options());
   TRY(read_flags(parts.options, own_options(), line.settings));
+  TRY(check_program_name(parts));
   const CompatLauncher* const compat = compat_behind(parts);
   if (compat != nullptr) {
     const std::string called = "muster " + command_of(*compat);

@@ -77,7 +77,7 @@ struct Options {
 [[nodiscard]] Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot);
 
 /// Error for a command line without a program where one is needed.
-[[nodiscard]] Error no_program(const CompatLauncher* compat = nullptr);
+[[nodiscard]] Error no_program(const CompatLauncher* compat = nullptr, bool has_input = false);
 
 /// Reads the program, and adds the Python interpreter if needed. Fails with `BadUsage` if no program is given, unless
 /// there is a template, whose roles may need none.
@@ -140,6 +140,10 @@ template <typename Request>
 
 /// Fails if --stdin names a worker that this node does not have.
 [[nodiscard]] Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan);
+
+/// The sentence for workers whose interpreter would read the program from standard input, which they do not get; else
+/// empty. `has_input`: it is a file or a pipe.
+[[nodiscard]] std::string describe_unread_program(const Options& options, const LaunchPlan& plan, bool has_input);
 
 // The end of the allocation that this process runs in, from the batch system.
 

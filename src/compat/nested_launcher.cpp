@@ -182,6 +182,20 @@ ProgramFiles find_program_files(const std::vector<std::string>& program, bool is
   return files;
 }
 
+bool reads_program_from_input(const std::vector<std::string>& program) {
+  constexpr auto kTexts = std::to_array<std::string_view>({"-h", "--help", "-V", "-VV", "--version"});
+  const auto [words, is_for_python] = without_wrappers(program);
+  if (words.empty() || std::ranges::any_of(words, [&](const std::string& word) { return contains(kTexts, word); })) {
+    return false;
+  }
+  if (is_python(words.front())) {
+    const PythonRun run = read_python_words(words);
+    return run.script.empty() && run.module.empty() && run.code.empty();
+  }
+  const ShellWords shell = read_shell_words(words);
+  return is_shell(base_name(words.front())) && shell.script == 0 && shell.code == 0;
+}
+
 // Skips wrappers that are known by name, with their options.
 
 namespace {

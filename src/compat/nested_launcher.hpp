@@ -57,6 +57,9 @@ struct ProgramFiles {
 /// `is_python_added`: muster added the first word, an interpreter.
 [[nodiscard]] ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added);
 
+/// True for an interpreter without a script, which reads its program from standard input: "python3 -", "bash -s".
+[[nodiscard]] bool reads_program_from_input(const std::vector<std::string>& program);
+
 struct Wrapped {
   std::span<const std::string> words;
   bool is_python = false;  ///< the first word takes the place of Python's name

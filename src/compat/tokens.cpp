@@ -1,6 +1,7 @@
 // Reads the words of another launcher's command line, and its variables.
 #include "compat/tokens.hpp"
 
+#include "base/display_text.hpp"
 #include "base/text.hpp"
 #include "options/help_text.hpp"
 #include "options/syntax.hpp"
@@ -133,7 +134,7 @@ std::optional<Typed> find_short(const CompatLauncher& compat, const OptionTable*
 }
 
 std::optional<std::string> nearest_of(const CompatLauncher& compat, const std::string& typed, const OptionTable* own) {
-  const std::string bare = name_in(typed);
+  const std::string bare = name_in(with_ascii_twins(typed));
   std::vector<std::string> names;
   for (const CompatOption& option : compat.options()) {
     names.push_back(dashed(option.name));
@@ -259,6 +260,22 @@ void take_rest(Tokens& result, std::span<const std::string> rest) {
   result.is_set_apart = is_in_front || is_behind;
 }
 
+/// Fails if the program's name is an option that lacks its dashes.
+Result<> check_program(const Tokens& read, const CompatLauncher& compat, const OptionTable* own) {
+  if (read.program.empty() || read.is_set_apart) {
+    return {};
+  }
+  return check_is_no_option(read.program.front(), "the program",
+                            [&](const std::string& typed) -> std::optional<std::string> {
+                              for (const CompatOption& option : compat.options()) {
+                                if (dashed(option.name) == typed && option.argument != nullptr) {
+                                  return option.name;
+                                }
+                              }
+                              return find_own(own, typed) == nullptr ? std::nullopt : std::optional(typed);
+                            });
+}
+
 /// Finds an option before the program's name, or behind it. Empty if the token is no option, or an unknown one.
 std::optional<Typed> find_typed(const CompatLauncher& compat, const OptionTable* own, const std::string& token,
                                 bool is_behind) {
@@ -279,7 +296,7 @@ Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const Opti
     TRY(keep(result, compat, *typed, TRY(values_of(compat, *typed, tokens, i))));
     return true;
   }
-  if (is_option(token) && !is_behind) {
+  if ((is_option(token) || looks_like_option(token)) && !is_behind) {
     return unknown_token(compat, token, own);
   }
   if (compat.syntax != Syntax::Click) {
@@ -307,6 +324,7 @@ Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::st
     }
   }
   take_rest(result, tokens.subspan(i));
+  TRY(check_program(result, compat, own));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "environment/local_host.hpp"
 
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -75,6 +76,8 @@ Snapshot take_snapshot() {
   if (::getcwd(directory.data(), directory.size()) != nullptr) {
     snapshot.working_directory = directory.data();
   }
+  struct stat input {};
+  snapshot.has_input = ::fstat(STDIN_FILENO, &input) == 0 && (S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode));
   snapshot.devices = count_host_devices("");
   snapshot.cores = count_allowed_cores();
   snapshot.files = read_mounted_files(snapshot);

@@ -42,6 +42,7 @@ struct Snapshot {
   std::map<std::string, std::string> variables;
   std::string host_name;
   std::string working_directory;
+  bool has_input = false;  ///< standard input is a file or a pipe
   HostDevices devices;
   AllowedCores cores;
   /// Content, by path, of the files that platforms mount for their jobs or name in a variable. Unreadable files are

@@ -2,6 +2,7 @@
 // Boost would read options behind it.
 #include "options/settings.hpp"
 
+#include "base/display_text.hpp"
 #include "base/text.hpp"
 #include "options/syntax.hpp"
 
@@ -40,13 +41,6 @@ po::options_description describe_options(const OptionTable& table, const std::ve
   return given;
 }
 
-Error unknown_own_option(const std::string& typed, const OptionTable& table) {
-  const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
-  return unknown_option(
-      typed.starts_with('-') ? typed : "--" + typed, table.nearest(bare.substr(0, bare.find('='))),
-      "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes behind '--'");
-}
-
 Error syntax_error(const po::invalid_command_line_syntax& error) {
   using Syntax = po::invalid_command_line_syntax;
   const std::string name = error.get_option_name();
@@ -72,6 +66,14 @@ Result<> set_options(Settings& settings, const std::vector<po::option>& options)
 
 }  // namespace
 
+Error unknown_own_option(const std::string& typed, const OptionTable& table) {
+  const std::string plain = with_ascii_twins(with_dashes(typed));
+  const std::string bare = plain.substr(std::min(plain.find_first_not_of('-'), plain.size()));
+  return unknown_option(
+      typed, table.nearest(bare.substr(0, bare.find('='))),
+      "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes behind '--'");
+}
+
 Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& table, Settings& settings) {
   namespace style = po::command_line_style;
   constexpr int kStyle = static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
@@ -80,7 +82,8 @@ Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& t
     const auto parsed = po::command_line_parser(tokens).options(given).style(kStyle).run();
     return set_options(settings, parsed.options);
   } catch (const po::unknown_option& error) {
-    return unknown_own_option(error.get_option_name(), table);
+    const std::string typed = error.get_option_name();
+    return unknown_own_option(typed.starts_with('-') ? typed : "--" + typed, table);
   } catch (const po::invalid_command_line_syntax& error) {
     return syntax_error(error);
   } catch (const po::error& error) {

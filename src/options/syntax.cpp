@@ -1,6 +1,7 @@
 // Parses names of options, near misses, and MUSTER_* variables.
 #include "options/syntax.hpp"
 
+#include "base/display_text.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -148,8 +149,22 @@ std::string with_dashes(const std::string& token) {
 
 Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest, const std::string& help) {
   const std::string shown = typed.substr(0, typed.find('='));
-  return Error{ErrorKind::BadUsage,
-               "unknown option '" + shown + "'" + (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
+  return Error{ErrorKind::BadUsage, "unknown option '" + with_visible_blanks(shown) + "'" + describe_lookalike(shown) +
+                                        (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
+}
+
+bool looks_like_option(std::string_view word) {
+  const std::string twin = with_ascii_twins(word);
+  return !word.starts_with('-') && twin.size() > 1 && twin.front() == '-';
+}
+
+Result<> check_is_no_option(const std::string& word, std::string_view taken_for,
+                            const std::function<std::optional<std::string>(const std::string& typed)>& find) {
+  const std::size_t equals = word.find('=');
+  const auto name = equals == std::string::npos ? std::nullopt : find(with_dashes(word).substr(0, equals));
+  return !name ? Result<>()
+               : Error{ErrorKind::BadUsage, "'" + word + "' is taken for " + std::string(taken_for) +
+                                                "; for the option write '--" + *name + word.substr(equals) + "'"};
 }
 
 std::optional<std::string> describe_option_behind(

@@ -71,6 +71,18 @@ struct OptionTable {
 [[nodiscard]] Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest,
                                    const std::string& help);
 
+/// The error for an option that `table` does not have, with the nearest one that it has.
+[[nodiscard]] Error unknown_own_option(const std::string& typed, const OptionTable& table);
+
+/// True for "–nnodes" with an en dash, and for an option behind an invisible character.
+[[nodiscard]] bool looks_like_option(std::string_view word);
+
+/// Fails for a program's name such as "hostfile=hf", which is an option without its dashes. `find` gets a word with
+/// dashes and returns the option's spelling, or empty for another word.
+[[nodiscard]] Result<> check_is_no_option(
+    const std::string& word, std::string_view taken_for,
+    const std::function<std::optional<std::string>(const std::string& typed)>& find);
+
 /// Describes the first of muster's options behind the program: many users write them there, although they belong to
 /// the program, unread. `find` gets a word with dashes and returns the option's spelling, or empty for another word.
 /// Words behind "--" are skipped.

@@ -326,10 +326,11 @@ std::string interpreter_of(const std::string& path) {
 }
 
 Result<> check_script(const std::string& path) {
+  const char* const not_found = path.ends_with(".py") ? "not found" : "not found; it is taken for a script of Python";
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     return cannot_run(path, errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
-                      errno == ENOENT ? "not found" : std::generic_category().message(errno));
+                      errno == ENOENT ? not_found : std::generic_category().message(errno));
   }
   if (S_ISDIR(status.st_mode)) {
     return cannot_run(path, ErrorKind::NotExecutable, "it is a directory");

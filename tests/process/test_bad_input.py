@@ -70,6 +70,33 @@ class TestPrograms:
         assert job.code == 127
         assert job.said_about("cannot run 'no-such-program'", "not found")
 
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["\u2013nproc-per-node=2", "true"], "unknown option '\u2013nproc-per-node'; its '\u2013' is U+2013"),
+            (["--nproc-per-node\u00a02", "true"], "unknown option '--nproc-per-node\\u00a02'; did you mean"),
+            (["--nproc-per-node", "\u201c2\u201d", "true"], "only looks like '\"'"),
+            (["hostfile=hosts", "true"], "'hostfile=hosts' is taken for the program; for the option"),
+            (["torchrun", "python3", "x.py"], "torchrun takes 'python3' for the script"),
+            (["--nnodes=2", "no-such-program"], "cannot run 'no-such-program': not found in PATH; and --nnodes is"),
+            (["torchrun", "--nnodes=2", "x.py"], "cannot run 'x.py': not found; and --nnodes is '2'"),
+        ],
+    )
+    def test_a_word_that_is_meant_otherwise_than_it_is_taken_is_named(self, muster, words, message):
+        assert_refused(muster.run(*words), 64, message)
+
+    def test_a_program_that_is_there_leaves_the_blame_to_the_nodes(self, muster):
+        job = muster.run("--nnodes=2", "true")
+
+        assert_refused(job, 64, "--nnodes is '2', but nothing says where the leader is")
+        assert "cannot run" not in job.said[0]
+
+    def test_a_word_behind_the_two_dashes_is_the_program(self, muster):
+        job = muster.run("--", "hostfile=hosts")
+
+        assert job.code == 127
+        assert job.said_about("cannot run 'hostfile=hosts': not found in PATH")
+
     def test_a_path_that_does_not_exist_is_127(self, muster):
         job = muster.run("--", "./no/such/program")
 

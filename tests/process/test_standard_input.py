@@ -135,3 +135,52 @@ def test_a_worker_that_ends_early_leaves_the_rest_of_the_input(muster):
     assert job.end(2) == 0
     assert job.out.text == "got one\ntwo\n"
     assert not processes.is_alive(job.pid)
+
+
+class TestAProgramOnStandardInput:
+    @pytest.fixture
+    def script(self, tmp_path):
+        (tmp_path / "train.py").write_text("print('ran')\n")
+        return tmp_path / "train.py"
+
+    def run(self, muster, script, *words):
+        with script.open() as text:
+            job = muster.start(*words, stdin=text)
+            job.end()
+        return job
+
+    def test_is_no_program_of_muster(self, muster, script):
+        job = self.run(muster, script)
+
+        assert job.code == 64
+        assert job.said == [
+            "no program to run, and muster reads none from standard input: name its file;"
+            " try 'muster train.py' or 'muster --help'"
+        ]
+
+    @pytest.mark.parametrize("words", [("python3",), ("python3", "-"), ("bash", "-s")])
+    def test_that_no_worker_gets_is_named(self, muster, script, words):
+        job = self.run(muster, script, "--nproc-per-node=2", *words)
+
+        assert job.out.text == ""
+        assert job.said_about(f"'{words[0]}' reads its program from standard input", "none of the")
+
+    def test_that_only_one_worker_gets_is_named(self, muster, script):
+        job = self.run(muster, script, "--nproc-per-node=2", "--stdin=1", "python3")
+
+        assert job.out.text == "[1] ran\n"
+        assert job.said_about("'python3' reads its program from standard input", "the others run")
+
+    @pytest.mark.parametrize("words", [("python3", "-"), ("torchrun", "-")])
+    def test_is_run_by_a_single_worker(self, muster, script, words):
+        job = self.run(muster, script, *words)
+
+        assert job.out.text == "ran\n"
+        assert "standard input" not in job.err.text
+
+    @pytest.mark.parametrize("words", [("python3", "train.py"), ("python3", "--version")])
+    def test_is_none_where_a_worker_has_another(self, muster, script, words):
+        job = self.run(muster, script, "--nproc-per-node=2", *words)
+
+        assert job.code == 0
+        assert "standard input" not in job.err.text

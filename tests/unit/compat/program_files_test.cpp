@@ -75,5 +75,23 @@ TEST(ProgramFiles, AreModulesThatPythonFindsThere) {
   EXPECT_EQ(found_in("python3 -c print()"), "imports");
 }
 
+TEST(ReadsProgramFromInput, IsTrueForAnInterpreterWithoutScript) {
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{"python3"}, {"python3", "-"}, {"python3", "-u"}, {"bash", "-s"}, {"sh"}}) {
+    EXPECT_TRUE(reads_program_from_input(words)) << words.back();
+  }
+  for (const Words& words : {Words{"python3", "x.py"},
+                             {"python3", "-m", "mod"},
+                             {"python3", "-c", "1"},
+                             {"python3", "-V"},
+                             {"bash", "x.sh"},
+                             {"bash", "-c", "x"},
+                             {"cat"},
+                             {"cat", "-"},
+                             {}}) {
+    EXPECT_FALSE(reads_program_from_input(words));
+  }
+}
+
 }  // namespace
 }  // namespace muster
