@@ -22,6 +22,11 @@ std::string in_brackets(const std::string& host) {
   return is_bare ? host.substr(0, name) + "[" + host.substr(name) + "]" : host;
 }
 
+/// True for a host with or without a login name, and for one in brackets, which are read later.
+bool is_host_word(const std::string& word) {
+  return word.find('[') != std::string::npos || is_host_or_address(word.substr(word.rfind('@') + 1));
+}
+
 std::optional<ListedHost> read_host(const std::string& word) {
   const std::size_t bracket = word.rfind(']');
   const std::size_t colon = word.find(':', bracket == std::string::npos ? 0 : bracket);
@@ -31,9 +36,11 @@ std::optional<ListedHost> read_host(const std::string& word) {
     return std::nullopt;
   }
   if (colon == std::string::npos || is_bare_address) {
-    const std::string host = word.substr(word.rfind('@') + 1);
-    const bool is_host = word.front() != '+' && (!is_bare_address || is_version_6(host));  // "+n0": of another list
+    const bool is_host = word.front() != '+' && is_host_word(word);  // "+n0" is a host of another list
     return is_host ? std::optional(ListedHost{in_brackets(word)}) : std::nullopt;
+  }
+  if (!is_host_word(word.substr(0, colon))) {
+    return std::nullopt;
   }
   const std::string slots = word.substr(colon + 1);
   if (slots == "*" || slots == "-1") {

@@ -236,8 +236,8 @@ Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
   std::vector<std::string> ips = split(with_plain_blanks(list.value), ',');
   for (std::string& ip : ips) {
     ip = trim(ip);
-    if (visible_line(ip) != ip) {
-      return wrong_value(list, "addresses with commas between them, without invisible characters");
+    if (!ip.empty() && !is_host_or_address(ip)) {
+      return wrong_value(list, "addresses with commas between them" + describe_host_mistake(ip));
     }
   }
   t.set("nnodes", {std::to_string(ips.size()), list.source});

@@ -134,6 +134,9 @@ std::string expected_of_host(const std::string& word) {
   if (has_two_ports(word)) {
     return "hosts such as a:8,b:8, and " + shown + " has two numbers";
   }
+  if (const std::string mistake = describe_host_mistake(word); !mistake.empty()) {
+    return "hosts such as a:8,b:8" + mistake;
+  }
   if (colon == std::string::npos || colon == 0 || word.find(':') != colon) {
     return "hosts such as a:8,b:8";
   }
