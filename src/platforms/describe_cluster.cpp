@@ -239,8 +239,11 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest&
   TRY(complete(facts, job_roles, choice.platform, request.names));
   TRY(check(choice, facts));
   const Counters counters = find_counters(snapshot);
-  TRY(check_not_alone(facts, choice, job_roles, slots.value, counters));
+  auto remark = TRY(check_not_alone(facts, choice, job_roles, slots.value, counters));
   auto notices = TRY(compare(facts, choice, snapshot, request, mode));
+  if (!remark.empty()) {
+    notices.push_back(std::move(remark));
+  }
   auto cluster = TRY(join(choice, job_roles, facts, slots, Asked{snapshot, counters, request, mode}));
   std::ranges::move(notices, std::back_inserter(cluster.notices));
   return cluster;

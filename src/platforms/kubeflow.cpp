@@ -216,7 +216,7 @@ const Platform kPaddlejob = {
     .signs = {.any = {"PADDLE_NNODES"}, .with = {"PADDLE_MASTER"}, .without = {"PADDLE_TRAINER_ID"}},
     .variables = {.node_range = "PADDLE_NNODES", .meeting_point = "PADDLE_MASTER", .job_id = "PADDLE_JOB_ID"},
     .read = read_paddlejob,
-    .counts = {"PADDLE_NNODES"},
+    .counts = {"PADDLE_NNODES", "PADDLE_TRAINERS_NUM"},
     .may_lack_rank = true};
 
 // Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod has the list of workers, a hostfile;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
 #include <set>
 #include <span>
 #include <utility>
@@ -17,79 +18,33 @@
 namespace muster {
 namespace {
 
-/// Common names for a number of nodes, and some without a reader.
-constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
-                                                      "*_NUM_NODES",
-                                                      "*_WORLD_SIZE",
-                                                      "*_NODE_COUNT",
-                                                      "NNODES",
-                                                      "NUM_NODES",
-                                                      "NODE_COUNT",
-                                                      "NUM_MACHINES",
-                                                      "*_NUM_MACHINES",
-                                                      "N_NODES",
-                                                      "DMLC_NUM_WORKER",
-                                                      "CROSS_SIZE",
-                                                      "HOROVOD_SIZE",
-                                                      "HOROVOD_CROSS_SIZE",
-                                                      "NHOSTS",
-                                                      "NODE_NUM",
-                                                      "COBALT_JOBSIZE",
-                                                      "PADDLE_TRAINERS_NUM",
-                                                      "NGC_ARRAY_SIZE",
-                                                      "BEAKER_REPLICA_COUNT",
-                                                      "LEPTON_JOB_TOTAL_WORKERS",
-                                                      "*_NUM_SLICES",
-                                                      "*_NODE_NUM",
-                                                      "HOST_NUM",
-                                                      "*_HOST_NUM",
-                                                      "HOST_COUNT",
-                                                      "*_HOST_COUNT",
-                                                      "NUM_HOSTS",
-                                                      "*_NUM_HOSTS",
-                                                      "*_NHOSTS",
-                                                      "TOTAL_NODES",
-                                                      "*_TOTAL_NODES",
-                                                      "MACHINE_NUM",
-                                                      "*_MACHINE_NUM",
-                                                      "*_MACHINE_COUNT",
-                                                      "*_INSTANCE_NUM",
-                                                      "*_INSTANCE_COUNT",
-                                                      "*_POD_NUM",
-                                                      "*_TRAINER_NUM",
-                                                      "*_TRAINERS_NUM",
-                                                      "WORKER_NUM",
-                                                      "*_WORKER_NUM",
-                                                      "*_WORKER_COUNT",
-                                                      "*_NODE",
-                                                      "*_NPROCS"});
+/// Members of a job, in names of variables. The first three are nodes.
+constexpr auto kMembers =
+    std::to_array<std::string_view>({"NODE", "HOST", "MACHINE", "RANK", "TASK", "WORKER", "TRAINER", "REPLICA",
+                                     "INSTANCE", "POD", "SLICE", "PROC", "ARRAY"});
+constexpr std::span<const std::string_view> kNodes = std::span(kMembers).first<3>();
 
-/// Names of group sizes: they count nodes where a variable with the same prefix is a rank.
-constexpr auto kSizesOfGroups =
-    std::to_array<const char*>({"*_GROUP_SIZE", "*_GANG_SIZE", "*_CLUSTER_SIZE", "*_JOB_SIZE"});
-
-/// Words in names that look like counters or lists and are none: machine properties, sharding of test runners,
-/// services.
-constexpr auto kInnocentWords = std::to_array<std::string_view>(
-    {"LOCAL",     "ON",       "GPU",           "GPUS",       "CPU",       "CPUS",     "CORES",      "TASKS",
-     "PER",       "MSRUN",    "NUMA",          "MAX",        "MIN",       "LIMIT",    "CI",         "CIRCLE",
-     "KNAPSACK",  "SERVICE",  "PORT",          "THREAD",     "THREADS",   "LOADER",   "DATALOADER", "POOL",
-     "WEB",       "HTTP",     "HTTPS",         "UVICORN",    "GUNICORN",  "CELERY",   "KAFKA",      "REDIS",
-     "ETCD",      "ES",       "ELASTICSEARCH", "MEMCACHED",  "CASSANDRA", "MONGO",    "MONGODB",    "ZOOKEEPER",
-     "RABBITMQ",  "DB",       "DATABASE",      "POSTGRES",   "MYSQL",     "ALLOWED",  "TRUSTED",    "PROXY",
-     "KNOWN",     "SSH",      "DNS",           "NAMESERVER", "LDAP",      "NFS",      "SMTP",       "CORS",
-     "BUILD",     "MAKE",     "PYTEST",        "SPARK",      "JENKINS",   "MEMCACHE", "CLICKHOUSE", "OPENSEARCH",
-     "SOLR",      "SCYLLA",   "NATS",          "CONSUL",     "VAULT",     "INFLUX",   "MILVUS",     "QDRANT",
-     "TYPESENSE", "COUCHBASE"});
-
-/// Names of lists.
+constexpr auto kGroups = std::to_array<std::string_view>({"WORLD", "GROUP", "GANG", "CLUSTER", "JOB", "CROSS"});
+constexpr auto kCounts = std::to_array<std::string_view>({"NUM", "N", "TOTAL", "COUNT"});
+constexpr auto kRanks = std::to_array<std::string_view>({"RANK", "PROCNO"});
 constexpr auto kLists =
-    std::to_array<const char*>({"*_HOSTS", "*_HOSTNAMES", "*_HOST_LIST", "*_NODE_LIST", "*_NODELIST", "HOST_LIST",
-                                "HOSTLIST", "NODELIST", "IP_LIST", "*_IP_LIST", "*_IPS", "*_NODES", "*_MACHINE_LIST"});
+    std::to_array<std::string_view>({"HOSTS", "HOSTNAMES", "MACHINES", "IPS", "NODELIST", "HOSTLIST"});
 
-/// Ranks of nodes: the job has more nodes than that.
-constexpr auto kRanks = std::to_array<const char*>(
-    {"NODE_RANK", "GROUP_RANK", "*_NODE_RANK", "MACHINE_RANK", "GLOBAL_RANK", "PALS_RANKID", "ALPS_APP_PE"});
+/// Words in names of numbers within one machine, and of bounds.
+constexpr auto kInnocentWords = std::to_array<std::string_view>(
+    {"LOCAL", "PER", "MAX", "MIN", "GPU", "GPUS", "CPU", "CPUS", "NUMA", "LOADER", "DATALOADER"});
+
+/// Products that set such a pair and mean a database's cluster, or tasks that do not meet.
+constexpr auto kInnocentStarts = std::to_array<std::string_view>({"ELASTICSEARCH_", "OPENSEARCH_", "CLOUD_RUN_"});
+
+/// Variables of CI systems. CI_NODE_INDEX and CI_NODE_TOTAL share tests out.
+constexpr auto kOfCi =
+    std::to_array<std::string_view>({"CI", "CIRCLECI", "BUILDKITE", "GITLAB_CI", "GITHUB_ACTIONS", "JENKINS_URL",
+                                     "TF_BUILD", "TRAVIS", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID"});
+
+/// Ranks with a known meaning: the job has more nodes than that.
+constexpr auto kKnownRanks =
+    std::to_array<std::string_view>({"NODE_RANK", "GROUP_RANK", "PET_NODE_RANK", "GLOBAL_RANK", "PALS_RANKID"});
 
 /// Counting names that may count processes, or devices.
 constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_NUM",    "*_WORKER_NUM",
@@ -118,26 +73,87 @@ const Platform* find_owner(std::string_view name) {
   return at == all.end() ? nullptr : *at;
 }
 
-bool is_innocent(std::string_view name) {
-  const std::vector<std::string> words = split(std::string(name), '_');
-  return name == "OMPI_COMM_WORLD_NODE_RANK" ||  // among the ranks of its host
-         std::ranges::any_of(words, [](const std::string& word) { return contains(kInnocentWords, word); });
+/// The seeming meaning of a name.
+struct Form {
+  enum class Kind {
+    Nothing,
+    Number,
+    Index,
+    List
+  };
+  Kind kind = Kind::Nothing;
+  std::string member;  ///< what it counts or numbers; empty: unknown, as in *_GROUP_SIZE
+  std::string prefix;  ///< its first word; of NUM_MACHINES and MACHINE_RANK, the member
+};
+
+/// "NODE" of NODES; empty for words that are no member.
+std::string member_of(std::string_view word) {
+  word.remove_suffix(word.ends_with('S') ? 1 : 0);
+  return contains(kMembers, word) ? std::string(word) : "";
 }
 
-/// True where BT_NODE_RANK or BT_INDEX, of the platform that sets BT_GROUP_SIZE, has this member's index.
-bool has_rank_beside(std::string_view name, const Snapshot& snapshot) {
-  const std::string start(name.substr(0, name.find('_', 1) + 1));
-  const auto from = snapshot.variables.lower_bound(start);
-  return std::any_of(from, snapshot.variables.end(), [&](const auto& variable) {
-    return variable.first.starts_with(start) &&
-           (variable.first.ends_with("RANK") || variable.first.ends_with("_INDEX"));
-  });
+/// Tells the form by the last two words; nothing stands before those of a whole name.
+Form form_of_ending(const std::string& before, const std::string& last, bool is_whole) {
+  using enum Form::Kind;
+  const std::string member = member_of(before);
+  const std::string counted = member_of(contains(kCounts, before) ? last : last.substr(last.starts_with('N') ? 1 : 0));
+  if (!counted.empty() && (contains(kCounts, before) || last.starts_with('N' + counted))) {  // NUM_NODES, NNODES
+    return {Number, counted, ""};
+  }
+  if ((contains(kCounts, last) && !member.empty()) ||
+      (last == "SIZE" && (is_whole || !member.empty() || contains(kGroups, before)))) {
+    return {Number, before == "WORLD" ? "RANK" : member, ""};
+  }
+  if (contains(kRanks, last)) {
+    return {Index, member.empty() ? "RANK" : member, ""};
+  }
+  if ((last == "INDEX" || last == "ID") && (is_whole || !member.empty())) {
+    return {Index, member, ""};
+  }
+  const bool is_list = contains(kLists, last) || (last == "LIST" && (contains(kNodes, member) || before == "IP"));
+  return {is_list ? List : Nothing, member, ""};
 }
 
-bool has_shape(std::string_view name, const Snapshot& snapshot) {
-  const bool has_any = matches_any(name, kNumbers) || matches_any(name, kLists) || matches_any(name, kRanks) ||
-                       names_host_file(name) || (matches_any(name, kSizesOfGroups) && has_rank_beside(name, snapshot));
-  return has_any && !is_innocent(name);
+Form form_of(std::string_view name) {
+  const std::vector<std::string> words = split(std::string(name.substr(name.starts_with('_') ? 1 : 0)), '_');
+  const bool is_innocent =
+      std::ranges::any_of(words, [](const std::string& word) { return contains(kInnocentWords, word); }) ||
+      std::ranges::any_of(kInnocentStarts, [&](std::string_view start) { return name.starts_with(start); });
+  if (is_innocent || words.empty()) {  // the shell's variable "_" has no word
+    return {};
+  }
+  const std::string& first = words.front();
+  const std::size_t count = words.size();
+  Form form = form_of_ending(count > 1 ? words[count - 2] : "", words.back(), count == 2);
+  form.kind = names_host_file(name) ? Form::Kind::List : form.kind;
+  const bool is_bare = count == 1 || !member_of(first).empty() || contains(kCounts, first);
+  form.prefix = is_bare && !form.member.empty() ? form.member : first;
+  return form;
+}
+
+/// True where the name alone speaks of nodes.
+bool is_of_nodes(const Form& form, std::string_view name) {
+  switch (form.kind) {
+    case Form::Kind::Number:
+      return contains(kNodes, form.member) || form.member == "RANK";
+    case Form::Kind::Index:
+      return contains(kNodes, form.member) && name.ends_with("RANK");
+    case Form::Kind::List:
+      return name.ends_with("LIST") || names_host_file(name);
+    case Form::Kind::Nothing:
+      break;
+  }
+  return false;
+}
+
+/// True for the first word of a platform's own variables, such as SLURM, about which nothing is guessed.
+bool is_of_platform(const std::string& prefix) {
+  const auto has_prefix = [&](const char* name) { return std::string_view(name).starts_with(prefix + "_"); };
+  return member_of(prefix).empty() && !contains(kGroups, prefix) &&
+         std::ranges::any_of(platforms(), [&](const Platform* platform) {
+           return std::ranges::any_of(listed(platform->counts), has_prefix) ||
+                  std::ranges::any_of(listed(platform->signs.any), has_prefix);
+         });
 }
 
 /// Counts the texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
@@ -203,10 +219,7 @@ int number_said_by(std::string_view name, const std::string& value) {
   if (const auto range = read_node_range({text, {}})) {
     return range->value.most;
   }
-  if (name.ends_with("_NODE")) {  // other variables with this ending hold a name or an address
-    return parse_integer(text, 0, kMostNodes).value_or(0);
-  }
-  if (matches_any(name, kNumbers) || matches_any(name, kSizesOfGroups)) {
+  if (form_of(name).kind == Form::Kind::Number) {
     return count_digits(text);
   }
   boost::system::error_code error;
@@ -214,34 +227,77 @@ int number_said_by(std::string_view name, const std::string& value) {
   return !error && document.is_structured() ? count_texts(document) : count_hosts(text);
 }
 
+/// True where another variable of the same prefix is this node's index below `number`, or a list of as many hosts.
+bool has_partner(std::string_view name, const Form& form, int number, const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.variables, [&](const auto& variable) {
+    const auto& [other, value] = variable;
+    if (other == name || contains(kKnownRanks, other) || find_owner(other) != nullptr) {
+      return false;
+    }
+    const Form partner = form_of(other);
+    const bool is_partner = partner.prefix == form.prefix && !(form.member + partner.member).empty();
+    return is_partner && ((partner.kind == Form::Kind::Index && parse_integer(value, 0, number)) ||
+                          (partner.kind == Form::Kind::List && number_said_by(other, value) == number));
+  });
+}
+
+/// Adds a variable that no platform has, by its name.
+void add_guess(std::vector<Counter>& counters, const std::string& name, const std::string& value,
+               const Snapshot& snapshot) {
+  const Form form = form_of(name);
+  Counter counter{{shortened(value), from_variable(name)}};
+  const bool is_known = contains(kKnownRanks, name);
+  if (is_known || form.kind == Form::Kind::Index) {
+    counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
+  } else if (names_host_file(name) && !value.empty()) {
+    const auto file = snapshot.files.find(value);
+    counter.is_guess = file == snapshot.files.end();  // an unreadable file may list any number
+    counter.count = counter.is_guess ? 2 : count_lines_of_hosts(file->second);
+  } else if (form.kind != Form::Kind::Nothing) {
+    counter.count = number_said_by(name, value);
+  }
+  counter.is_alone =
+      !is_known && (form.kind != Form::Kind::Number || !has_partner(name, form, counter.count, snapshot));
+  counter.counts_processes = matches_any(name, kOfProcesses);
+  if (is_known || ((is_of_nodes(form, name) || !counter.is_alone) && !is_of_platform(form.prefix))) {
+    counters.push_back(std::move(counter));
+  }
+}
+
 void add_counter(std::vector<Counter>& counters, const Source& source, const std::string& value,
                  const Snapshot& snapshot) {
   const Platform* const owner = find_owner(source.name);
-  if (owner == nullptr && !has_shape(source.name, snapshot)) {
+  if (owner == nullptr) {
+    if (source.kind == SourceKind::Variable) {
+      add_guess(counters, source.name, value, snapshot);
+    }
     return;
   }
-  Counter counter{{shortened(value), source}, 0, false, owner};
+  Counter counter{.text = {shortened(value), source}, .owner = owner};
   // A TensorFlow evaluator is not a member of the cluster in TF_CONFIG.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
   const auto file = snapshot.files.find(value);
   const bool is_file = file != snapshot.files.end();
   counter.count = is_alone ? 1 : number_said_by(source.name, is_file ? file->second : value);
-  if (owner == nullptr && names_host_file(source.name) && !value.empty()) {
-    counter.is_guess = !is_file;  // an unreadable file may list any number
-    counter.count = is_file ? count_lines_of_hosts(file->second) : 2;
-  }
-  if (matches_any(source.name, kRanks)) {
-    counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
-  }
   // A rank of mpirun is a muster, not a worker that muster starts.
-  counter.counts_processes = counter.owner != &kMpirun && matches_any(source.name, kOfProcesses);
+  counter.counts_processes = owner != &kMpirun && matches_any(source.name, kOfProcesses);
   counters.push_back(std::move(counter));
 }
 
-Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& choice) {
+std::string as_seen(const Counter& counter) {
   const std::string whose = counter.owner == nullptr ? "" : std::string(" (of ") + counter.owner->name + ")";
-  const std::string seen = counter.text.source.name + " is '" + masked(counter.text.source.name, counter.text.value) +
-                           "'" + whose + ", but ";
+  const std::string& name = counter.text.source.name;
+  return name + " is '" + masked(name, counter.text.value) + "'" + whose + ", but ";
+}
+
+/// The remark about a single variable whose name speaks of nodes.
+std::string may_be_too_few(const Counter& counter, const PlatformFacts& facts) {
+  return as_seen(counter) + "no platform that muster knows sets it, and this job has " +
+         count_of(static_cast<std::size_t>(facts.nodes->value), "node") + "; --nnodes says how many there are";
+}
+
+Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& choice) {
+  const std::string seen = as_seen(counter);
   const int nodes = facts.nodes->value;
   if (choice.platform == nullptr) {
     return Error{ErrorKind::BadEnvironment,
@@ -305,14 +361,14 @@ Counters find_counters(const Snapshot& snapshot) {
   return counters;
 }
 
-Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const JobRoles& roles, int slots,
-                         const Counters& counters) {
+Result<std::string> check_not_alone(const PlatformFacts& facts, const Choice& choice, const JobRoles& roles, int slots,
+                                    const Counters& counters) {
   const Snapshot& snapshot = counters.snapshot;
   // Task lists count all tasks, and a user may want a separate job inside a worker.
   const bool is_decided = !choice.name.empty() || is_given(facts.nodes->source) || facts.are_nodes_of_total ||
                           roles.tasks || is_already_worker(snapshot);
   if (is_decided) {
-    return {};
+    return std::string();
   }
   if (const auto replaced = find_replaced(facts, choice, snapshot)) {
     return too_few(*replaced, facts, choice);
@@ -321,16 +377,23 @@ Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const
   std::vector<Counter> all = counters.all;
   const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
   all.insert(all.end(), left_out.begin(), left_out.end());
+  const bool is_ci = std::ranges::any_of(kOfCi, [&](std::string_view name) { return snapshot.has(name); });
+  std::string remark;
   for (const Counter& counter : all) {
     const bool is_read = choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
-    const bool is_told_better = counter.is_guess && choice.platform != nullptr;
+    const bool is_told_better = (counter.is_guess && choice.platform != nullptr) ||
+                                (is_ci && counter.owner == nullptr && !contains(kKnownRanks, counter.text.source.name));
     const bool counts_our_workers =  // all of them: another number may as well be one of nodes
         counter.counts_processes && nodes > 1 && counter.count == static_cast<long long>(nodes) * slots;
-    if (counter.count > nodes && !counts_our_workers && !is_read && !is_told_better) {
+    if (counter.count <= nodes || counts_our_workers || is_read || is_told_better) {
+      continue;
+    }
+    if (!counter.is_alone) {
       return too_few(counter, facts, choice);
     }
+    remark = remark.empty() ? may_be_too_few(counter, facts) : remark;
   }
-  return {};
+  return remark;
 }
 
 // Finds values about nodes that decided nothing, which explain shows below its table.
@@ -408,6 +471,9 @@ std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions, con
   for (const Counter& counter : counters.all) {
     add(counter.text, counter.owner);
   }
+  std::ranges::stable_sort(unused, [](const UnusedValue& one, const UnusedValue& other) {
+    return strverscmp(one.seen.source.name.c_str(), other.seen.source.name.c_str()) < 0;  // VC_A_2 before VC_A_10
+  });
   const auto add_variable = [&](const std::string& name, const Platform* owner) {
     if (const auto text = sourced_variable(snapshot, name)) {
       add({shortened(text->value), text->source}, owner);

@@ -18,10 +18,11 @@ struct Counter {
   bool counts_processes = false;
   const Platform* owner = nullptr;  ///< null: recognised only by its name's form
   bool is_guess = false;            ///< the file that it names is unreadable
+  bool is_alone = false;            ///< of no platform, and no index or list of the same prefix is beside it
 };
 
-/// All counters of a snapshot, which must outlive them: those that the platforms name, and those with a typical name
-/// (*_NNODES, *_NUM_NODES, *_WORLD_SIZE, *_NODE_COUNT, *_HOSTS).
+/// All counters of a snapshot, which must outlive them: those that the platforms name, and those whose names speak of
+/// nodes (*_NNODES, *_NODE_COUNT, *_NODELIST) or count what an index or a list beside them tells apart.
 struct Counters {
   const Snapshot& snapshot;
   std::vector<Counter> all;
@@ -29,10 +30,10 @@ struct Counters {
 
 [[nodiscard]] Counters find_counters(const Snapshot& snapshot);
 
-/// Fails when a counter exceeds the job's size and belongs to no platform that was read. The user's values about
-/// nodes, or about the platform, override all counters.
-[[nodiscard]] Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const JobRoles& roles,
-                                       int slots, const Counters& counters);
+/// Fails when a counter exceeds the job's size and belongs to no platform that was read. One that is alone is worth a
+/// remark, which is empty otherwise. The user's values about nodes, or about the platform, override all counters.
+[[nodiscard]] Result<std::string> check_not_alone(const PlatformFacts& facts, const Choice& choice,
+                                                  const JobRoles& roles, int slots, const Counters& counters);
 
 // Relevant values that decided nothing.
 
