@@ -94,11 +94,12 @@ std::string zsh_action(const Option& option) {
 std::string zsh_arguments(std::span<const Option> options, const std::string& last) {
   std::string text = "_arguments -s -S \\\n";
   for (const Option& option : options) {
-    std::string help = option.help;
-    help.erase(
-        std::remove_if(help.begin(), help.end(), [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
-        help.end());
-    text += "  '--" + std::string(option.name) + "[" + help + "]";
+    text += "  '--" + std::string(option.name) + "[";
+    for (const char c : std::string_view(option.help)) {
+      text += c == '\'' ? "'\\'" : std::string_view("[]\\").find(c) != std::string_view::npos ? "\\" : "";
+      text += c;
+    }
+    text += "]";
     if (option.argument != nullptr) {
       text += ':';
       text += option.argument;

@@ -283,6 +283,18 @@ class TestTexts:
         if shutil.which("zsh"):
             subprocess.run(["zsh", "-n", str(tmp_path / "_muster")], check=True)
 
+    @pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
+    def test_zsh_completions_keep_the_marks_of_a_description(self, muster, tmp_path):
+        (tmp_path / "_muster").write_text(muster.run("--print-completion=zsh").out.text)
+        shown = "_arguments() { print -rl -- $@ }; words=(muster) CURRENT=2; source ./_muster"
+
+        done = subprocess.run(
+            ["zsh", "-fc", shown], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+
+        assert "or MIN:MAX such as 2:4. Default: what" in done.stdout
+        assert "such as '--mca btl self,tcp'" in done.stdout
+
     def test_a_shell_without_completions_is_refused(self, muster):
         assert muster.run("--print-completion=fish").code == 64
 
