@@ -328,7 +328,8 @@ void translate_grace(Translation& t) {
 /// Source: PContext.start of torch/distributed/elastic/multiprocessing/api.py.
 void translate_signals(Translation& t) {
   const auto given = t.find("signals-to-handle");
-  if (!given) {
+  t.settings.erase("signals-to-handle");
+  if (!given) {  // an empty list is one without known names
     return;
   }
   std::vector<std::string> known;
@@ -340,7 +341,6 @@ void translate_signals(Translation& t) {
       t.line.notices.push_back("ignoring '" + name + "' in " + given->source.name + ": there is no such signal");
     }
   }
-  t.settings.erase("signals-to-handle");
   if (!known.empty()) {
     t.set("signals-to-handle", {join(known, ","), given->source});
   }
@@ -374,12 +374,17 @@ Result<> translate_script(Translation& t) {
   return {};
 }
 
-/// As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store.
-/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
+/// As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store
+/// unless a variable says otherwise.
+/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py; use_agent_store of dynamic_rendezvous.py.
 void set_defaults(Translation& t) {
+  constexpr const char* kUnshared = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
+  if (t.snapshot.variable(kUnshared) == "1" && !t.line.settings.has("store")) {
+    t.set("store", {"worker", from_variable(kUnshared)});
+  }
   for (const auto& [name, value] :
        {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
-    if (!t.line.settings.has(name)) {
+    if (!t.line.settings.has(name) && !t.settings.contains(name)) {
       t.set(name, {value, default_of("torchrun")});
     }
   }

@@ -71,6 +71,8 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
      "The time between SIGTERM and SIGKILL, on every path; fractions are allowed. Else TORCH_ELASTIC_SHUTDOWN_TIMEOUT, "
      "else 30.",
      "grace"},
+    {"exit-barrier-timeout", '\0', "SECONDS", Ignored,
+     "no node waits for the others at the end: their ends are messages"},
     {"virtual-local-rank", '\0', nullptr, Same, "Each worker sees one accelerator and LOCAL_RANK=0.",
      "virtual-local-rank"},
     {"log-line-prefix-template", '\0', "TEXT", Same,

@@ -13,8 +13,9 @@ for action in get_args_parser()._actions:
     print(" ".join(action.option_strings))
 """
 
-# Newer than the torch that requirements/torch.txt pins.
-NEWER = {"--log-line-prefix-template"}
+# Newer than the torch that requirements/torch.txt pins: of PyTorch's main branch, and proposed for it
+# (pytorch/pytorch, pull request 195543).
+NEWER = {"--log-line-prefix-template", "--exit-barrier-timeout"}
 
 
 def printed(*command):

@@ -481,6 +481,21 @@ TEST(Torchrun, LeavesOutSignalsThatThereAreNot) {
   EXPECT_EQ(setting_of(line, "signals-to-handle"), "SIGTERM (--signals-to-handle)");
   EXPECT_EQ(notices_of(line), "ignoring 'FOO' in --signals-to-handle: there is no such signal");
   EXPECT_EQ(settings_of("torchrun --signals-to-handle FOO a.py"), kAlone);
+  EXPECT_EQ(settings_of("torchrun --signals-to-handle= a.py"), kAlone);
+}
+
+TEST(Torchrun, LetsAVariableLeaveTheStoreToAWorker) {
+  const Variables unshared = {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}};
+  EXPECT_EQ(setting_of("torchrun a.py", "store", unshared), "worker (TORCH_DISABLE_SHARE_RDZV_TCP_STORE)");
+  EXPECT_EQ(setting_of("torchrun --store agent a.py", "store", unshared), "agent (--store)");
+  EXPECT_EQ(setting_of("torchrun a.py", "store", {{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "0"}}),
+            "agent (default of torchrun)");
+}
+
+TEST(Torchrun, IgnoresTheTimeoutOfABarrierThatThereIsNot) {
+  EXPECT_EQ(notices_of("torchrun --exit_barrier_timeout 600 a.py"),
+            "ignoring --exit_barrier_timeout: no node waits for the others at the end: their ends are messages");
+  EXPECT_EQ(settings_of("torchrun --exit-barrier-timeout=600 a.py"), kAlone);
 }
 
 // --rdzv-conf
