@@ -40,6 +40,7 @@ SPELLINGS = [
         "a letter and its value", "-r0 -t 0 --nproc-per-node 2", [ok, ranks(2)], is_default=False
     ),
     spelled("a fraction of a second", "--monitor-interval=.25", [ok, ranks(1)], is_default=False),
+    spelled("no signal to handle", "--signals-to-handle=", [ok, ranks(1)], is_default=False),
     spelled("forkserver", "--start-method=forkserver", [ok, ranks(1)], is_default=False),
     spelled("an event handler", "--event-log-handler=console", [ok, ranks(1)], is_default=False),
     rejected("an empty number", "--nproc-per-node="),
