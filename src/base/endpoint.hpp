@@ -40,7 +40,7 @@ struct Endpoint {
 [[nodiscard]] bool is_host_or_address(std::string_view text);
 
 /// True for "host:29500:29500", which is no IPv6 address, with or without a port.
-[[nodiscard]] bool has_two_ports(std::string_view text);
+[[nodiscard]] bool has_two_ports(std::string_view given);
 
 /// The reason why a text is no host, such as ", not a URL", ", without blanks" or ", not a placeholder"; else empty.
 [[nodiscard]] std::string describe_host_mistake(std::string_view text);
