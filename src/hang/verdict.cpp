@@ -174,25 +174,21 @@ Verdict judge_ended(Activities& activities, const std::vector<RankEvidence>& evi
       alive.insert(one.rank);
     }
   }
-  if (alive.empty()) {
+  const bool have_most_ended = alive.size() < ended.size();
+  if (alive.empty() || (!activities.has(Activity::Waits) && !have_most_ended && !activities.has(Activity::Works))) {
     return {};
-  }
-  if (alive.size() < ended.size()) {
-    return accuse(alive, activities, evidence);
   }
   if (activities.has(Activity::Works)) {
-    return make_verdict(activities.has(Activity::Waits) ? Finding::WaitedFor : Finding::Moving,
-                        activities.ranks(Activity::Works), evidence);
-  }
-  if (!activities.has(Activity::Waits)) {
-    return {};
+    const bool is_waited_for = activities.has(Activity::Waits) || have_most_ended;
+    return make_verdict(is_waited_for ? Finding::WaitedFor : Finding::Moving, activities.ranks(Activity::Works),
+                        evidence);
   }
   Ranks absent = activities.ranks(Activity::Stands);  // who has ended may have done its part
   absent.insert(activities.ranks(Activity::Idle).begin(), activities.ranks(Activity::Idle).end());
   if (!absent.empty()) {
     return accuse(absent, activities, evidence);
   }
-  return make_verdict(Finding::Named, ended, evidence);
+  return have_most_ended ? accuse(alive, activities, evidence) : make_verdict(Finding::Named, ended, evidence);
 }
 
 /// Names the ranks that have not come to a collective, as far as the progress is known.

@@ -44,9 +44,9 @@ def test_a_rank_that_the_batch_script_expanded_is_refused_where_another_node_lea
     [
         (LEADS, {**STEP, **SECOND}, ["--node_rank is '0' but SLURM_NODEID is '1'"]),
         (LEADS, BATCH, ["not started by srun", "srun --nodes=2", "without --node_rank"]),
-        ([*TWO, "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1"], BATCH, ["not started by srun"]),
+        ([*TWO, "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:PORT"], BATCH, ["not started by srun"]),
         (
-            [*TWO, "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1"],
+            [*TWO, "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:PORT"],
             {**STEP, "SLURM_STEP_NODELIST": "garbage["},
             ["SLURM_STEP_NODELIST is 'garbage['", "not compared"],
         ),
@@ -54,6 +54,7 @@ def test_a_rank_that_the_batch_script_expanded_is_refused_where_another_node_lea
 )
 def test_a_difference_that_may_be_meant_is_said_among_the_first_lines(muster, port, line, environment, words):
     options = ["--gang-timeout=1", f"--master-port={port}"]
+    line = [word.replace("PORT", str(port)) for word in line]
     job = muster.run(*options, "torchrun", *line, "-m", "site", env=environment)
 
     assert job.code == 75, job.words()

@@ -260,6 +260,9 @@ TEST(Verdict, BlamesWhoStandsStillAndNotWhoHasDoneItsPart) {
   EXPECT_EQ(job(loading()).finding, Finding::Named);
   EXPECT_EQ(job(loading()).ranks, std::vector{0});
   EXPECT_EQ(job(in_collective()).ranks, std::vector{3});
+
+  const auto most = job_of(8, ended("exit code 0"), {{0, in_collective()}, {4, in_collective()}, {5, loading()}});
+  EXPECT_EQ(judge(most).ranks, std::vector{5}) << "0 and 4 wait for it";
 }
 
 TEST(Verdict, AccusesNobodyWhoWorksOrCompilesOrImports) {
