@@ -4,6 +4,7 @@
 #include "base/display_text.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "output/terminal_sanitizer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -219,7 +220,7 @@ void LineFramer::append_line(std::string_view line, std::string& out) const {
     return;
   }
   if (sanitizes_) {
-    append_framed(sanitize(line), out);
+    append_framed(are_marked_ ? sanitize_marked(line) : sanitize(line), out);
   } else {
     append_framed(line, out);
   }

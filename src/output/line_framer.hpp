@@ -36,7 +36,11 @@ class LineFramer {
 
   /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`),
   /// and without a prefix a carriage return erases its line.
-  void sanitize_lines() { sanitizes_ = true; }
+  /// `are_marked`: they come from another muster, whose marks pass.
+  void sanitize_lines(bool are_marked = false) {
+    sanitizes_ = true;
+    are_marked_ = are_marked;
+  }
   /// False: bytes pass unchanged, in the middle of a line too.
   [[nodiscard]] bool has_whole_lines() const { return whole_lines_; }
 
@@ -97,6 +101,7 @@ class LineFramer {
   std::string prefix_;
   bool whole_lines_ = true;
   bool sanitizes_ = false;
+  bool are_marked_ = false;
   bool draws_ = false;
   std::size_t height_ = 0;
   std::size_t width_ = 0;

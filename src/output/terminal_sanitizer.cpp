@@ -55,6 +55,15 @@ bool is_host(std::string_view text) {
 
 }  // namespace
 
+std::string sanitize_marked(std::string_view line) {
+  std::string text;
+  for (std::size_t at = line.find(kMark); at != std::string_view::npos; at = line.find(kMark)) {
+    text.append(sanitize(line.substr(0, at))).append(kMark);
+    line.remove_prefix(at + kMark.size());
+  }
+  return text + sanitize(line);
+}
+
 void TerminalSanitizer::note(std::string_view bytes) {
   for (const char c : bytes) {
     (void)take(c);

@@ -10,6 +10,9 @@
 
 namespace muster {
 
+/// `sanitize` for a line in which another muster has put its marks (`TerminalSanitizer::mark`), which pass.
+[[nodiscard]] std::string sanitize_marked(std::string_view line);
+
 /// Keeps messages of muster recognizable on a terminal:
 ///
 ///  - In a job of several workers, "muster: " in a worker's line gets a mark wherever a row of the terminal may begin

@@ -114,7 +114,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
     route.console = &console;
   }
   const bool is_launchers = console.is_terminal() && !target(worker, is_error).is_terminal;
-  const bool shares_terminal = plan_.workers.size() > 1 || (is_launchers && plan_.world_size > 1);
+  const bool shares_terminal = plan_.workers.size() > 1 || is_launchers;
   const bool has_whole_lines = has_prefix(plan_.workers[worker]) || shares_terminal;
   route.framer = LineFramer("", has_whole_lines);
   if (console.is_terminal()) {

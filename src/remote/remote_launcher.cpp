@@ -117,13 +117,16 @@ void RemoteLauncher::add_streams(std::size_t node, StreamEnds ends) {
 }
 
 /// Until the agent runs, lines come from the remote shell and the login, and get the node as prefix. The agent's own
-/// lines name their node and rank.
+/// lines name their node and rank. The agent has made them harmless for a terminal, but the host may not be ours.
 StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
   StreamRoute route;
   route.worker = node;
   route.is_error = is_error;
   route.console = is_error ? &loop_.queues().error() : &loop_.queues().out();
   route.framer.set_prefix("[" + input_.job.hosts[node] + "] ");
+  if (route.console->is_terminal()) {
+    route.framer.sanitize_lines(/*are_marked=*/true);
+  }
   route.control_filter = std::make_unique<ControlLineFilter>(input_.job.nonce);
   route.control_filter->on_control = [this, node, is_error](const std::string& kind, const std::string& text) {
     if (kind == kHello) {

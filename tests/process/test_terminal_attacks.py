@@ -276,6 +276,31 @@ def test_a_worker_on_another_host_stays_in_its_line(muster, port):
     assert sum("evil\\x1b[H\\x1b[2Jend" in row for row in rows) == 2, "\n".join(rows)
 
 
+@pytest.mark.parametrize("hosts", ["a", "a,b"])
+def test_a_host_cannot_control_the_terminal(muster, port, hosts):
+    """Its shell speaks beside the agent, before and after the agent's first line."""
+    shell = muster.folder / "remote-shell"
+    attack = "printf 'evil\\033[H\\033[2Jend\\n\\033[31mred\\033[0m\\n'"
+    shell.write_text(f"#!/bin/sh\n{attack}\n/bin/sh -c \"$2\"\ncode=$?\n{attack} >&2\nexit $code\n")
+    shell.chmod(0o755)
+    meeting = ["--master-addr=127.0.0.1", f"--master-port={port}"]
+    rows = shown(muster, f"--hosts={hosts}", f"--remote-shell={shell}", *meeting, "--", "true")
+
+    count = len(hosts.split(","))
+    assert sum("evil\\x1b[H\\x1b[2Jend" in row for row in rows) == 2 * count, "\n".join(rows)
+    assert sum(row.endswith("red") for row in rows) == 2 * count, "colours pass"
+
+
+def test_the_only_worker_of_the_only_host_cannot_control_the_terminal(muster, port):
+    """It has no terminal to draw on: muster there writes into a pipe."""
+    shell = muster.folder / "remote-shell"
+    shell.write_text('#!/bin/sh\nexec /bin/sh -c "$2"\n')
+    shell.chmod(0o755)
+    rows = shown(muster, "--hosts=a", f"--remote-shell={shell}", "--", "printf", "evil\\033[H\\033[2Jend\\n")
+
+    assert sum("evil\\x1b[H\\x1b[2Jend" in row for row in rows) == 1, "\n".join(rows)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_output_to_a_pipe_is_not_escaped(muster, count):
     script = printing(*ATTACKS.values())[-1].replace(" >&2; exit 3", "")

@@ -24,6 +24,11 @@ TEST(TerminalSanitizer, ChangesNothingOfOrdinaryLines) {
   }
 }
 
+TEST(TerminalSanitizer, LeavesTheMarksOfAnotherMusterAlone) {
+  EXPECT_EQ(sanitize_marked("a\b" + kMarked + "9\x1b[H" + kMarked + "\x1b[31m\b\n"),
+            "a\\x08" + kMarked + "9\\x1b[H" + kMarked + "\x1b[31m\\x08\n");
+}
+
 TEST(TerminalSanitizer, MarksWhatLooksLikeALineOfMuster) {
   EXPECT_EQ(marked("muster: 9\n"), kMarked + "9\n");
   EXPECT_EQ(marked("text\nmuster: 9\n"), "text\n" + kMarked + "9\n");
