@@ -38,7 +38,7 @@ Result<> LogFiles::start() {
     return {};
   }
   forget_writer();
-  auto writer = WriterProcess::start(io_, helpers_, std::nullopt);
+  auto writer = WriterProcess::start(io_, helpers_, std::nullopt, /*has_run_workers=*/!are_needed_);
   if (!writer) {
     return writer.error();
   }

@@ -107,7 +107,7 @@ constexpr int kMostRotations = 100;
 constexpr int kTries = 10;
 
 /// Folders of log files. The first file's are opened before a worker runs, with links as the user has put them there,
-/// and held. Later a worker of another user, to whom one of them belongs, may have put a link in the place of a
+/// and held; a process that takes the place of a killed one holds none. Later a worker of another user, to whom one of them belongs, may have put a link in the place of a
 /// folder: root follows none in a folder that others may change.
 class LogFolders {
  public:
@@ -128,7 +128,7 @@ class LogFolders {
     return found;
   }
 
-  /// The folders of the first file are open.
+  /// The folders of the first file are open, or a worker has run.
   void hold_no_more() { is_first_ = false; }
 
  private:
@@ -211,7 +211,11 @@ LossyFile make_lossy_file(const WriterChannel& ends, int fd, std::uint32_t numbe
 /// Parses commands, which may arrive in pieces, and executes them.
 class LogCommands {
  public:
-  explicit LogCommands(const WriterChannel& ends) : ends_(ends) {}
+  LogCommands(const WriterChannel& ends, bool has_run_workers) : ends_(ends) {
+    if (has_run_workers) {
+      folders_.hold_no_more();
+    }
+  }
 
   void feed(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -307,8 +311,8 @@ void write_to_file(const WriterChannel& ends, int fd) {
   take_all(ends, [&](std::string_view bytes) { file.write(bytes); });
 }
 
-void write_log_files(const WriterChannel& ends) {
-  LogCommands orders(ends);
+void write_log_files(const WriterChannel& ends, bool has_run_workers) {
+  LogCommands orders(ends, has_run_workers);
   take_all(ends, [&](std::string_view bytes) { orders.feed(bytes); });
 }
 
@@ -325,7 +329,7 @@ constexpr std::chrono::milliseconds kTimeToClose{200};
 }  // namespace
 
 Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_context& io, HelperProcesses& helpers,
-                                                            std::optional<int> file) {
+                                                            std::optional<int> file, bool has_run_workers) {
   auto ring = TRY(SharedRingBuffer::make());
   auto wakeup = TRY(make_pipe());
   auto status = TRY(make_pipe());
@@ -334,7 +338,8 @@ Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_cont
   if (file) {
     descriptors.push_back(*file);
   }
-  const pid_t pid = TRY(helpers.start(descriptors, [&] { file ? write_to_file(ends, *file) : write_log_files(ends); }));
+  const auto work = [&] { file ? write_to_file(ends, *file) : write_log_files(ends, has_run_workers); };
+  const pid_t pid = TRY(helpers.start(descriptors, work));
   (void)::fcntl(wakeup.write.get(), F_SETFL, O_NONBLOCK);
   (void)::fcntl(status.read.get(), F_SETFL, O_NONBLOCK);
   return std::unique_ptr<WriterProcess>(

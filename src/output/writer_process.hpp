@@ -97,9 +97,11 @@ struct LogCommand {
 /// sleeps, and reports progress on request. Both sides sleep when there is nothing to write.
 class WriterProcess final : public ByteSink {
  public:
-  /// The process writes all bytes to `file`. Empty: it executes commands about log files.
+  /// The process writes all bytes to `file`. Empty: it executes commands about log files; `has_run_workers`: one of them
+  /// may have put a link where the user had a folder.
   [[nodiscard]] static Result<std::unique_ptr<WriterProcess>> start(boost::asio::io_context& io,
-                                                                    HelperProcesses& helpers, std::optional<int> file);
+                                                                    HelperProcesses& helpers, std::optional<int> file,
+                                                                    bool has_run_workers = false);
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
   /// Gives the process a moment to write the rest of the ring.

@@ -110,6 +110,32 @@ TEST_F(LogFilesTest, AreMadeBehindNoLinkThatAnotherUserHasPutThereSince) {
   EXPECT_TRUE(fs::is_empty(elsewhere));
 }
 
+TEST_F(LogFilesTest, AreMadeBehindNoLinkOfAnotherUserAfterTheirWriterWasKilled) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "another user's folder needs root";
+  }
+  const fs::path elsewhere = folder_ / "elsewhere";
+  fs::create_directories(elsewhere);
+  fs::create_directories(folder_ / "theirs/0");
+  ASSERT_EQ(::chown((folder_ / "theirs").c_str(), 65'534, 65'534), 0);
+  fs::create_directory_symlink("theirs", folder_ / "own");  // in a folder of root's alone
+  ::chmod(folder_.c_str(), 0755);
+  const auto first = logs_.open(path("own/0/log"));
+  ASSERT_TRUE(run_until([&] { return first->opened.has_value(); }));
+  EXPECT_TRUE(logs_.are_open([] {})) << "workers run from here on";
+
+  fs::create_directory_symlink(elsewhere, folder_ / "theirs/1");
+  signal_writer(SIGKILL);
+  ASSERT_TRUE(run_until([&] { return logs_.queue()->is_broken(); }));
+  const auto behind = logs_.open(path("own/1/log"));
+  const auto beside = logs_.open(path("own/2/log"));
+  ASSERT_TRUE(run_until([&] { return beside->opened.has_value(); }));
+  EXPECT_TRUE(fs::is_empty(elsewhere));
+  EXPECT_TRUE(fs::exists(folder_ / "theirs/2/log")) << "a link that only root can have put there";
+  ASSERT_FALSE(warnings_.empty());
+  EXPECT_NE(warnings_.back().find("own/1/log"), std::string::npos) << warnings_.back();
+}
+
 TEST_F(LogFilesTest, ThatCannotBeMadeAreAnErrorInTheFirstAttemptAlone) {
   std::ofstream(path("file")).close();
   const auto first = logs_.open(path("file/first"));
