@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -50,6 +51,9 @@ namespace {
 
 /// Bytes that count towards the memory limit for each key that a client waits for: the waiter, and a pointer to the key.
 constexpr std::size_t kCostOfPair = 24;
+
+/// In the place of a client that has left.
+constexpr ClientId kGone = std::numeric_limits<ClientId>::max();
 
 std::size_t cost_of_key(const std::string& key) {
   return key.size() + kEntryOverhead;
@@ -103,9 +107,18 @@ void Waits::release(const Wait& wait) {
     auto& waiters = key->second.waiters;
     const auto at = find(waiters, wait.ticket);
     if (at != waiters.end()) {
-      waiters.erase(at);
+      leave(key->second, *at);
     }
     forget(*key);
+  }
+}
+
+/// Leaves a gap: thousands who leave one after the other do not move all behind them each time.
+void Waits::leave(Awaited& key, Waiter& waiter) {
+  waiter.client = kGone;
+  if (2 * ++key.gaps > key.waiters.size()) {
+    std::erase_if(key.waiters, [](const Waiter& one) { return one.client == kGone; });
+    key.first = key.gaps = 0;
   }
 }
 
@@ -125,9 +138,10 @@ std::vector<ClientId> Waits::on_changed(const std::string& key) {
     return woken;
   }
   const auto waiters = std::exchange(at->second.waiters, {});
+  at->second.first = at->second.gaps = 0;
   woken.reserve(waiters.size());
   for (const Waiter& waiter : waiters) {
-    if (on_came(waiter.client)) {
+    if (waiter.client != kGone && on_came(waiter.client)) {
       woken.push_back(waiter.client);
     }
   }
@@ -139,8 +153,12 @@ std::optional<ClientId> Waits::on_pushed(const std::string& key) {
   if (at == awaited_.end() || at->second.waiters.empty()) {
     return std::nullopt;
   }
-  const ClientId client = at->second.waiters.front().client;
-  at->second.waiters.erase(at->second.waiters.begin());
+  Awaited& queue = at->second;
+  while (queue.waiters[queue.first].client == kGone) {  // not all are gaps
+    ++queue.first;
+  }
+  const ClientId client = queue.waiters[queue.first].client;
+  leave(queue, queue.waiters[queue.first]);
   return on_came(client) ? std::optional(client) : std::nullopt;
 }
 
@@ -178,7 +196,7 @@ std::size_t Waits::count_missing(ClientId client) const {
 std::vector<Waits::Waiter>::iterator Waits::find(std::vector<Waiter>& waiters, Ticket ticket) {
   const auto at = std::lower_bound(waiters.begin(), waiters.end(), ticket,
                                    [](const Waiter& waiter, Ticket wanted) { return waiter.ticket < wanted; });
-  return at != waiters.end() && at->ticket == ticket ? at : waiters.end();
+  return at != waiters.end() && at->ticket == ticket && at->client != kGone ? at : waiters.end();
 }
 
 }  // namespace muster::store

@@ -73,8 +73,11 @@ class Waits {
     ClientId client = 0;
   };
   struct Awaited {
-    std::vector<Waiter> waiters;  ///< in the order of their tickets
-    std::size_t named = 0;        ///< number of waits that list the key; at 0 the entry is removed
+    std::vector<Waiter>
+        waiters;            ///< in the order of their tickets; who has left is a gap (`kGone`), up to half of them
+    std::size_t first = 0;  ///< only gaps are before it
+    std::size_t gaps = 0;
+    std::size_t named = 0;  ///< number of waits that list the key; at 0 the entry is removed
   };
   using AwaitedKeys = std::unordered_map<std::string, Awaited>;
   struct Wait {
@@ -85,6 +88,7 @@ class Waits {
 
   [[nodiscard]] bool add(Wait& wait, ClientId client, const std::string& key);
   void release(const Wait& wait);
+  static void leave(Awaited& key, Waiter& waiter);
   void forget(AwaitedKeys::value_type& key);
   /// True: the client misses no key any more.
   [[nodiscard]] bool on_came(ClientId client);
