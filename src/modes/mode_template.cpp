@@ -112,6 +112,20 @@ bool use_placeholder(const std::vector<std::string>& texts, const std::string& p
   return std::ranges::any_of(texts, [&](const std::string& text) { return text.find(written) != std::string::npos; });
 }
 
+std::set<std::string> used_placeholders(const std::vector<std::string>& texts) {
+  std::set<std::string> names;
+  for (const std::string& text : texts) {
+    std::size_t open = std::string::npos;
+    for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at + 1)) {
+      if (text[at] == '}' && open != std::string::npos) {
+        names.insert(text.substr(open + 1, at - open - 1));
+      }
+      open = text[at] == '{' ? at : std::string::npos;
+    }
+  }
+  return names;
+}
+
 bool use_worker_port(const std::vector<std::string>& texts) {
   return use_placeholder(texts, "worker_port") || use_placeholder(texts, "master_endpoint");
 }
@@ -218,23 +232,11 @@ std::string readable(std::string text) {
 
 namespace {
 
-/// Placeholders without a value before the nodes have met.
-std::vector<std::string> deferred_placeholders(const std::set<std::string>& roles) {
-  std::vector<std::string> names = placeholder_names();
-  std::erase(names, "host_name");
-  std::erase(names, "job_id");
-  for (const std::string& role : roles) {
-    for (const char* const start : {kCountOf, kEndpointsOf}) {
-      names.push_back(std::string(start) + ":" + role);
-    }
-  }
-  return names;
-}
-
 /// The path of an input must not use a value from the rendezvous: the file is awaited before it.
 Result<> check_known_early(const std::string& text, const std::string& path, const Place& place) {
-  for (const std::string& name : deferred_placeholders(place.roles)) {
-    if (use_placeholder({text}, name)) {
+  for (const std::string& name : used_placeholders({text})) {
+    const bool is_early = name == "host_name" || name == "job_id" || place.parameters.contains(name);
+    if (!is_early && place.knows(name)) {
       return place.error(path, "uses {" + name + "}, which is not known yet when it is waited for");
     }
   }

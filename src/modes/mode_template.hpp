@@ -132,6 +132,8 @@ inline constexpr const char* kEndpointsOf = "endpoints";
 
 /// True when a text uses the placeholder.
 [[nodiscard]] bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder);
+/// All placeholders of these texts, found in one pass.
+[[nodiscard]] std::set<std::string> used_placeholders(const std::vector<std::string>& texts);
 /// True when a text uses the port where the workers meet.
 [[nodiscard]] bool use_worker_port(const std::vector<std::string>& texts);
 

@@ -48,9 +48,11 @@ Error Place::error(const std::string& path, const std::string& message) const {
 }
 
 bool Place::knows(const std::string& placeholder) const {
-  const auto has = [&](const std::vector<std::string>& names) { return contains(names, placeholder); };
-  // Called for every text at every start, so the combined list is built only for names that the cheap tests miss.
-  return has(placeholder_names()) || parameters.contains(placeholder) || has(placeholder_names(parameters, roles));
+  const std::size_t colon = placeholder.find(':');
+  const std::string kind = placeholder.substr(0, colon);
+  const bool is_of_role = colon != std::string::npos && (kind == kCountOf || kind == kEndpointsOf);
+  return contains(placeholder_names(), placeholder) || parameters.contains(placeholder) ||
+         (is_of_role && roles.contains(placeholder.substr(colon + 1)));
 }
 
 Result<> check_fields(const json::object& object, const std::vector<std::string>& known, const std::string& path,
@@ -251,20 +253,32 @@ Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& 
   return parameters;
 }
 
-/// {endpoint} and {endpoints:ROLE} need a role that listens on ports of its own.
-Result<> check_listeners(const std::vector<std::string>& texts, bool listens, const std::vector<RoleTemplate>& roles,
-                         const std::string& path, const Place& place) {
-  if (!listens && use_placeholder(texts, "endpoint")) {
+/// {endpoints:ROLE}, by role, for those that do not listen on ports of their own.
+std::set<std::string> placeholders_without_listener(const std::vector<RoleTemplate>& roles) {
+  std::set<std::string> names;
+  for (const RoleTemplate& role : roles) {
+    if (!role.listens) {
+      names.insert(std::string(kEndpointsOf) + ":" + role.name);
+    }
+  }
+  return names;
+}
+
+/// {endpoint} and {endpoints:ROLE} need a role that listens on ports of its own. `without_listener`: placeholders whose
+/// role does not.
+Result<> check_listeners(const std::vector<std::string>& texts, bool listens,
+                         const std::set<std::string>& without_listener, const std::string& path, const Place& place) {
+  const std::set<std::string> used = used_placeholders(texts);
+  if (!listens && used.contains("endpoint")) {
     return place.error(path, "uses {endpoint}, but it has no 'listens: true'");
   }
-  for (const RoleTemplate& other : roles) {
-    const std::string all = std::string(kEndpointsOf) + ":" + other.name;
-    if (!other.listens && use_placeholder(texts, all)) {
-      return place.error(path, "uses {" + all + "}, but that role has no 'listens: true'");
+  for (const std::string& name : used) {
+    if (without_listener.contains(name)) {
+      return place.error(path, "uses {" + name + "}, but that role has no 'listens: true'");
     }
-    if (!other.listens && use_placeholder(texts, "task_config")) {
-      return place.error(path, "uses {task_config}, but not every role has 'listens: true'");
-    }
+  }
+  if (!without_listener.empty() && used.contains("task_config")) {
+    return place.error(path, "uses {task_config}, but not every role has 'listens: true'");
   }
   return {};
 }
@@ -282,6 +296,7 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
       })) {
     return place.error("/roles", "has no role that decides success");
   }
+  const std::set<std::string> without_listener = placeholders_without_listener(mode.roles);
   std::set<std::string> names;
   for (std::size_t i = 0; i < mode.roles.size(); ++i) {
     const RoleTemplate& role = mode.roles[i];
@@ -289,12 +304,12 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
     if (!names.insert(role.name).second) {
       return place.error(path, "has the name '" + role.name + "', as another role has");
     }
-    TRY(check_listeners(texts_of(role), role.listens, mode.roles, path, place));
+    TRY(check_listeners(texts_of(role), role.listens, without_listener, path, place));
   }
   for (std::size_t i = 0; i < mode.files.size(); ++i) {
     const std::string path = path_of("/files", std::to_string(i));
     const std::vector<std::string> texts = {mode.files[i].path, mode.files[i].content};
-    TRY(check_listeners(texts, true, mode.roles, path, place));
+    TRY(check_listeners(texts, true, without_listener, path, place));
   }
   return {};
 }
