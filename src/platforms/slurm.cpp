@@ -325,6 +325,7 @@ std::optional<std::vector<std::string_view>> split_outside(std::string_view text
 struct Pattern {
   std::vector<std::string_view> texts;
   std::vector<Names> brackets;
+  std::size_t count = 1;  ///< of its names
 };
 
 /// The name with number `index` of a pattern.
@@ -372,17 +373,10 @@ Result<> Expander::expand(std::string_view name, int depth, Names& names) const 
     return expected("fewer brackets within each other");
   }
   const auto pattern = TRY(read_pattern(name, depth));
-  std::size_t count = 1;
-  for (const Names& numbers : pattern.brackets) {
-    count *= numbers.size();
-    if (count > kMostNodes) {
-      return too_many();
-    }
-  }
-  if (names.size() + count > kMostNodes) {
+  if (names.size() + pattern.count > kMostNodes) {
     return too_many();
   }
-  for (std::size_t index = 0; index < count; ++index) {
+  for (std::size_t index = 0; index < pattern.count; ++index) {
     names.push_back(name_of(pattern, index));
     if (names.back().size() > kLongestName) {
       return expected("names of at most " + std::to_string(kLongestName) + " characters");
@@ -401,6 +395,10 @@ Result<Pattern> Expander::read_pattern(std::string_view name, int depth) const {
     }
     Names numbers;
     TRY(expand_bracket(name.substr(open + 1, end - open - 2), depth, numbers));
+    pattern.count *= numbers.size();
+    if (pattern.count > kMostNodes) {  // before the next bracket is expanded
+      return too_many();
+    }
     pattern.texts.push_back(name.substr(0, open));
     pattern.brackets.push_back(std::move(numbers));
     name = name.substr(end);

@@ -66,6 +66,11 @@ TEST(SlurmLists, AreBoundedInNamesAndDepth) {
        {"n[0-9999999999]", "n[0-1000000]", "n[0-999][0-999][0-1]", "n[0-999999],m", "n[0-18446744073709551615]"}) {
     EXPECT_EQ(expanded(text), refused(text, bound));
   }
+  std::string many = "n";
+  for (int i = 0; i < 5'000; ++i) {
+    many += "[0-999999]";
+  }
+  EXPECT_TRUE(expanded(many).ends_with(bound)) << "before all of the brackets are expanded";
   const auto most = read_slurm_list({"n[0-999999]", {}});
   EXPECT_TRUE(most && most->value.size() == 1'000'000 && most->value.back() == "n999999");
   EXPECT_TRUE(expanded(std::string(300, 'x') + "[1-2]").ends_with("names of at most 255 characters"));
