@@ -92,22 +92,28 @@ std::string member_of(std::string_view word) {
   return contains(kMembers, word) ? std::string(word) : "";
 }
 
+/// The member that NUM_NODES, NNODES or NODE_COUNT counts, or that WORLD_SIZE does; empty also for *_GROUP_SIZE.
+std::string counted_by(const std::string& before, const std::string& last) {
+  const bool has_n = last.starts_with('N') && !member_of(last.substr(1)).empty();
+  return contains(kCounts, before) ? member_of(last)
+         : has_n                   ? member_of(last.substr(1))
+         : contains(kCounts, last) ? member_of(before)
+                                   : (last == "SIZE" && before == "WORLD" ? "RANK" : "");
+}
+
 /// Tells the form by the last two words; nothing stands before those of a whole name.
 Form form_of_ending(const std::string& before, const std::string& last, bool is_whole) {
   using enum Form::Kind;
   const std::string member = member_of(before);
-  const std::string counted = member_of(contains(kCounts, before) ? last : last.substr(last.starts_with('N') ? 1 : 0));
-  if (!counted.empty() && (contains(kCounts, before) || last.starts_with('N' + counted))) {  // NUM_NODES, NNODES
-    return {Number, counted, ""};
-  }
-  if ((contains(kCounts, last) && !member.empty()) ||
-      (last == "SIZE" && (is_whole || !member.empty() || contains(kGroups, before)))) {
-    return {Number, before == "WORLD" ? "RANK" : member, ""};
+  const std::string counted = counted_by(before, last);
+  const bool has_owner = is_whole || !member.empty();
+  if (!counted.empty() || (last == "SIZE" && (has_owner || contains(kGroups, before)))) {
+    return {Number, counted.empty() ? member : counted, ""};
   }
   if (contains(kRanks, last)) {
     return {Index, member.empty() ? "RANK" : member, ""};
   }
-  if ((last == "INDEX" || last == "ID") && (is_whole || !member.empty())) {
+  if (has_owner && (last == "INDEX" || last == "ID")) {
     return {Index, member, ""};
   }
   const bool is_list = contains(kLists, last) || (last == "LIST" && (contains(kNodes, member) || before == "IP"));
@@ -391,7 +397,7 @@ Result<std::string> check_not_alone(const PlatformFacts& facts, const Choice& ch
     if (!counter.is_alone) {
       return too_few(counter, facts, choice);
     }
-    remark = remark.empty() ? may_be_too_few(counter, facts) : remark;
+    remark = may_be_too_few(counter, facts);
   }
   return remark;
 }
