@@ -38,7 +38,8 @@ Error bad(std::string what) {
 Result<json::object> parse_line(std::string_view line) {
   auto object = parse_object(line);
   if (!object) {
-    return bad("expected a line with one object of JSON, such as {\"control\":1,\"request\":\"status\"}");
+    const std::string example = "{\"control\":1,\"request\":\"status\"}";
+    return bad("expected a line with one object of JSON, such as " + example);
   }
   const json::value* const version = object->if_contains("control");
   if (version == nullptr || !version->is_int64()) {

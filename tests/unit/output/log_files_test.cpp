@@ -126,7 +126,10 @@ TEST_F(LogFilesTest, AreMadeBehindNoLinkOfAnotherUserAfterTheirWriterWasKilled) 
 
   fs::create_directory_symlink(elsewhere, folder_ / "theirs/1");
   signal_writer(SIGKILL);
-  ASSERT_TRUE(run_until([&] { return logs_.queue()->is_broken(); }));
+  ASSERT_TRUE(run_until([&] {
+    logs_.write(*first, "a line\n");
+    return logs_.queue()->is_broken();
+  }));
   const auto behind = logs_.open(path("own/1/log"));
   const auto beside = logs_.open(path("own/2/log"));
   ASSERT_TRUE(run_until([&] { return beside->opened.has_value(); }));
