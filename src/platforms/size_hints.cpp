@@ -101,6 +101,11 @@ std::string counted_by(const std::string& before, const std::string& last) {
                                    : (last == "SIZE" && before == "WORLD" ? "RANK" : "");
 }
 
+/// True for the last words of a list: *_HOSTS, NODE_LIST, IP_LIST.
+bool names_list(const std::string& before, const std::string& last) {
+  return contains(kLists, last) || (last == "LIST" && (contains(kNodes, member_of(before)) || before == "IP"));
+}
+
 /// Tells the form by the last two words; nothing stands before those of a whole name.
 Form form_of_ending(const std::string& before, const std::string& last, bool is_whole) {
   using enum Form::Kind;
@@ -116,8 +121,7 @@ Form form_of_ending(const std::string& before, const std::string& last, bool is_
   if (has_owner && (last == "INDEX" || last == "ID")) {
     return {Index, member, ""};
   }
-  const bool is_list = contains(kLists, last) || (last == "LIST" && (contains(kNodes, member) || before == "IP"));
-  return {is_list ? List : Nothing, member, ""};
+  return {names_list(before, last) ? List : Nothing, member, ""};
 }
 
 Form form_of(std::string_view name) {
