@@ -2,15 +2,14 @@
 #include "agent/builtin_wait.hpp"
 
 #include "base/file_io.hpp"
-#include "base/text.hpp"
 #include "hang/occupation.hpp"
 #include "process/helper_process.hpp"
 #include "process/rights.hpp"
 
 #include <chrono>
+#include <sstream>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace muster {
 namespace {
@@ -23,10 +22,12 @@ std::string source_line(pid_t process, const hang::Frame& frame) {
     const auto text = read_as(process, [&](pid_t) -> Result<std::string> {
       return read_untrusted_file("/proc/" + std::to_string(process) + "/root" + frame.file, kMostBytes);
     });
-    const std::vector<std::string> lines = text ? split(*text, '\n') : std::vector<std::string>();
-    return frame.line > 0 && static_cast<std::size_t>(frame.line) <= lines.size()
-               ? lines[static_cast<std::size_t>(frame.line) - 1]
-               : "";
+    std::istringstream lines(text ? *text : "");
+    std::string line;
+    for (int number = 0; number < frame.line && lines; ++number) {
+      std::getline(lines, line);
+    }
+    return lines && frame.line > 0 ? line : "";
   };
   return frame.file.starts_with('/') ? HelperTask::wait_for({read, kTimeout}).value_or("") : "";  // it may hang
 }
@@ -35,7 +36,8 @@ std::string source_line(pid_t process, const hang::Frame& frame) {
 
 void add_builtin_wait(hang::RankEvidence& rank) {
   hang::Place& place = rank.place;
-  if (place.state == 'S' && !place.stack.empty() && !hang::is_library(place.stack.front())) {
+  const bool may_wait = place.state == 'S' && hang::may_be_builtin_wait(place.wait);
+  if (may_wait && !place.stack.empty() && !hang::is_library(place.stack.front())) {
     if (auto wait = hang::find_builtin_wait(source_line(rank.pid, place.stack.front()), place.wait)) {
       place.stack.insert(place.stack.begin(), std::move(*wait));
     }

@@ -100,6 +100,7 @@ Result<Workers> read_workers(const Translation& t) {
 
 /// Sets the number of nodes: there is one if all workers of the job are local.
 Result<> translate_nodes(Translation& t, const Workers& workers) {
+  t.ignore_flag("sim-rank-id", "it needs --sim_level");
   const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
   const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
   if (workers.local > workers.total) {
@@ -158,6 +159,9 @@ Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::
 
 /// Sets up a dry run: processes know the size of the job but do not connect.
 Result<> translate_simulation(Translation& t, const Sourced<std::string>& level, const Workers& workers) {
+  for (const char* const name : {"master-addr", "master-port", "node-rank"}) {
+    t.ignore_flag(name, "a dry run meets no other node");
+  }
   t.set("mode", {"msrun-simulation", level.source});
   t.set("set:sim_level", level);
   const Sourced<std::string> size = simulated_size(t);
@@ -263,10 +267,6 @@ Result<> translate_msrun(Translation& t) {
     level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
   }
   t.settings.erase("set:sim_level");  // -1 means none
-  for (const char* const name : {"master-addr", "master-port", "node-rank"}) {
-    level ? t.ignore_flag(name, "a dry run meets no other node") : void();
-  }
-  level ? void() : t.ignore_flag("sim-rank-id", "it needs --sim_level");
   TRY(level ? translate_simulation(t, *level, workers) : translate_nodes(t, workers));
   if (const auto seconds = t.find("cluster-time-out")) {
     t.set("gang-timeout", gang_timeout_of(*seconds));

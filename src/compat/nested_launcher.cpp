@@ -60,24 +60,27 @@ std::string interpreter_of(const std::string& text) {
 struct NamedProgram {
   std::string name;
   Strings arguments;
+  std::string path{};                 ///< as typed, of a program that is not Python's
   std::optional<PythonRun> python{};  ///< the name is that of its script or module
 };
 
-NamedProgram find_program(Strings line, const ReadText& read_text) {
+NamedProgram find_program(Strings line) {
   const auto [words, is_for_python] = without_wrappers(line);
   if (words.empty()) {
     return {};
   }
-  const std::string& path = words.front();
-  const std::string name(base_name(path));
+  const std::string name(base_name(words.front()));
   if (is_for_python || is_python(name)) {
     const PythonRun run = read_python_words(words);
-    return {run.module.empty() ? std::string(base_name(run.script)) : run.module, run.arguments, run};
+    return {run.module.empty() ? std::string(base_name(run.script)) : run.module, run.arguments, "", run};
   }
-  const bool is_known = suggest_command(name, words.subspan(1)).has_value();
-  const auto text = is_known || path.find('/') == std::string::npos ? std::nullopt : read_text(path);
-  const bool is_script = text && is_python(interpreter_of(*text));  // as the kernel would start it
-  return {name, words.subspan(1), is_script ? std::optional(PythonRun{path, "", "", words.subspan(1)}) : std::nullopt};
+  return {name, words.subspan(1), words.front()};
+}
+
+/// Text of a file that the kernel would give to Python by its "#!" line.
+std::optional<std::string> read_python_file(const std::string& path, const ReadText& read_text) {
+  auto text = path.find('/') == std::string::npos ? std::nullopt : read_text(path);
+  return text && is_python(interpreter_of(*text)) ? std::move(text) : std::nullopt;
 }
 
 /// The places in which the program runs too often, as "in each of the 8 copies on this node"; empty: none.
@@ -104,17 +107,17 @@ std::string intended_command(const NestedLauncher& own, const LaunchContext& sta
 }  // namespace
 
 std::optional<StartedOnce> find_started_once(Strings program) {
-  const NamedProgram named = find_program(program, [](const std::string&) { return std::nullopt; });
+  const NamedProgram named = find_program(program);
   return find_started_once(named.name, named.arguments);
 }
 
 std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program, bool is_python_added,
                                                    const ReadText& read_text) {
-  const NamedProgram named = find_program(program, read_text);
+  const NamedProgram named = find_program(program);
   if (auto instead = suggest_command(named.name, named.arguments)) {
     return NestedLauncher{named.name, "", std::move(*instead), true};
   }
-  const auto text = named.python ? read_text_of(*named.python, read_text) : std::nullopt;
+  const auto text = named.python ? read_text_of(*named.python, read_text) : read_python_file(named.path, read_text);
   const auto call = text ? find_spawn(*text) : std::nullopt;
   if (!call) {
     return std::nullopt;

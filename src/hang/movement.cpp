@@ -65,8 +65,9 @@ void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
       const bool computes =
           now.cpu_share >= kThresholds.cpu_share ||
           rate(now.counters.threads_ms, was.counters.threads_ms, seconds) / kMilliseconds >= kThresholds.threads_share;
-      now.is_moving = computes || has_waited || has_done_more_than_compute(now.counters, was.counters, seconds);
-      now.is_spinning = now.is_moving && !has_done_more_than_compute(now.counters, was.counters, seconds);
+      const bool does_more = has_done_more_than_compute(now.counters, was.counters, seconds);
+      now.is_spinning = (computes || has_waited) && !does_more;
+      now.is_moving = now.is_spinning || does_more;
   }
 }
 

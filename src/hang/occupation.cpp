@@ -222,11 +222,14 @@ std::string_view owner_of(std::string_view line, std::string_view call) {
 
 }  // namespace
 
-std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string_view kernel_wait) {
+bool may_be_builtin_wait(std::string_view kernel_wait) {
   static constexpr std::array<std::string_view, 6> kSleeps{"futex", "poll", "wait_woken", "sk_wait", "select", "tcp_"};
-  const bool sleeps = std::ranges::any_of(
-      kSleeps, [&](std::string_view word) { return kernel_wait.find(word) != std::string_view::npos; });
-  if (!sleeps) {
+  return std::ranges::any_of(kSleeps,
+                             [&](std::string_view word) { return kernel_wait.find(word) != std::string_view::npos; });
+}
+
+std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string_view kernel_wait) {
+  if (!may_be_builtin_wait(kernel_wait)) {
     return {};
   }
   if (const std::string_view owner = owner_of(source_line, ".wait(");

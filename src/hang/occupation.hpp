@@ -41,6 +41,9 @@ enum class Occupation {
 /// True of a stack that is in no wait for others, or in one in which a rank computes as well.
 [[nodiscard]] bool may_compute(const Stack& stack);
 
+/// True of a kernel function that waits for another thread or a socket.
+[[nodiscard]] bool may_be_builtin_wait(std::string_view kernel_wait);
+
 /// The call of an object of C++ in which the user's code waits for ranks, by the line of its source: "work.wait()", or
 /// "store.get(key)". Waits of Python's own library have frames of their own. Empty: it is none, or the kernel does not
 /// wait for another thread or a socket.

@@ -116,9 +116,8 @@ bool is_by_list_of_hosts(const ClusterRequest& request) {
 
 Result<std::vector<std::string>> compare_with_platform(const ReplacedPlatform& replaced, const PlatformFacts& facts) {
   const ClusterRequest& request = replaced.request;
-  const bool says_nothing = !request.nodes && !request.node_rank && !request.master_address;
   Notices notices;
-  if (says_nothing || facts.nodes->value == 1 || is_by_list_of_hosts(request)) {
+  if (facts.nodes->value == 1 || is_by_list_of_hosts(request)) {
     return notices;
   }
   if (!replaced.known) {

@@ -167,6 +167,9 @@ Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, 
 /// Compares the line with the platform that it replaces, whose hosts are then known too. Returns notices.
 Result<std::vector<std::string>> compare(PlatformFacts& facts, const Choice& choice, const Snapshot& snapshot,
                                          const ClusterRequest& request, const ModeFacts& mode) {
+  if (!request.nodes && !request.node_rank && !request.master_address) {
+    return std::vector<std::string>();  // the line says nothing, so the platform is not read once more
+  }
   const Platform* const around =
       choice.platform != nullptr ? choice.platform : find_passed_over(choice, snapshot, request, mode.roles);
   if (around == nullptr) {

@@ -173,7 +173,7 @@ def test_behind_a_service_the_leader_warns_about_the_foreign_address(gang, hosts
     assert not any("no address of this host" in line for line in job.jobs[1].said)
 
 
-# Who leads (claims rank 0), whose address is said to be the leader's, and what the agent on host 1 says of it. With
+# The agent that leads (claims rank 0), the host whose address is said to be the leader's, and the words of the agent on host 1. With
 # its own address it leads in peace; the line about other hosts' addresses is no error behind a Service.
 @pytest.mark.parametrize(
     ("rank", "owner", "said"),
