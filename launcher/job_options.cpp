@@ -1,21 +1,16 @@
-// Reads the options of gangs, logs and suspending as far as their rows do not, and the end of a batch system's allocation.
+// Reads the options of gangs, logs and suspending as far as their rows do not.
 #include "base/signals.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
+#include "notices/allocation_end.hpp"
 #include "options/settings.hpp"
-#include "process/helper_process.hpp"
 #include "requests.hpp"
 #include "subcommands.hpp"
 #include "supervise/exit_status.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
-#include <cstdint>
-#include <cstdio>
-#include <limits>
-#include <system_error>
 
 namespace muster {
 namespace {
@@ -155,86 +150,6 @@ Result<> read_suspend_options(RunOptions& options, const Settings& settings, con
                        "timeleft', or the time_left of LSF's bjobs");
   }
   return {};
-}
-
-// Reads the time limit of batch systems. Source: sbatch(1), flux-job(1), bjobs(1).
-
-namespace {
-
-using Clock = std::chrono::system_clock;
-
-constexpr int kMostNumber = std::numeric_limits<int>::max();
-
-/// Reads seconds since 1970. Empty for anything but a positive whole number.
-std::optional<Clock::time_point> parse_end(const std::string& text) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  constexpr std::int64_t kLatestEnd = 9'000'000'000;  // the clock has 64-bit nanoseconds
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || seconds <= 0 || seconds > kLatestEnd) {
-    return std::nullopt;
-  }
-  return Clock::time_point(std::chrono::seconds(seconds));
-}
-
-/// The first line that a command prints. `timeout` kills a hanging command before the helper process times out.
-std::optional<std::string> first_line_of(const std::string& command) {
-  constexpr std::chrono::seconds kQueryTimeout{6};
-  const auto run = [&] {
-    std::array<char, 256> line{};
-    // NOLINTNEXTLINE(cert-env33-c): the command is muster's own, with a number for the job
-    std::FILE* const output = ::popen(("timeout -k 1 4 " + command + " 2>/dev/null").c_str(), "re");
-    if (output != nullptr) {
-      (void)std::fgets(line.data(), line.size(), output);
-      (void)::pclose(output);
-    }
-    return std::string(trim(line.data()));
-  };
-  return HelperTask::wait_for({run, kQueryTimeout});
-}
-
-std::optional<std::chrono::seconds> ask_for_time_left(const Snapshot& snapshot) {
-  if (snapshot.has("FLUX_JOB_ID") || snapshot.has("FLUX_URI")) {
-    const auto text = first_line_of("flux job timeleft");
-    return text ? parse_flux_time_left(*text) : std::nullopt;
-  }
-  const auto job = snapshot.variable("LSB_JOBID");
-  if (!job || !parse_integer(*job, 1, kMostNumber)) {
-    return std::nullopt;
-  }
-  const auto text = first_line_of("bjobs -noheader -o time_left " + *job);
-  return text ? parse_lsf_time_left(*text) : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<std::chrono::seconds> parse_flux_time_left(std::string_view text) {
-  const auto seconds = parse_integer(text, 0, kMostNumber);
-  return seconds ? std::optional(std::chrono::seconds(*seconds)) : std::nullopt;
-}
-
-std::optional<std::chrono::seconds> parse_lsf_time_left(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || !text.ends_with(" L")) {
-    return std::nullopt;
-  }
-  const auto hours = parse_integer(text.substr(0, colon), 0, kMostNumber / 3600 - 1);
-  std::string_view digits = text.substr(colon + 1, text.size() - colon - 3);
-  // "05" is 5.
-  digits.remove_prefix(digits.size() == 2 && digits.front() == '0' ? 1 : 0);
-  const auto minutes = parse_integer(digits, 0, 59);
-  if (!hours || !minutes) {
-    return std::nullopt;
-  }
-  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
-}
-
-std::optional<Clock::time_point> find_allocation_end(const Snapshot& snapshot, bool may_ask) {
-  if (const auto given = snapshot.variable("SLURM_JOB_END_TIME")) {
-    return parse_end(*given);
-  }
-  const auto left = may_ask ? ask_for_time_left(snapshot) : std::nullopt;
-  return left ? std::optional(Clock::now() + *left) : std::nullopt;
 }
 
 }  // namespace muster

@@ -1,11 +1,11 @@
 // Holds the table of muster's options. A new option is a row here, whose reader puts its value into a member of a
 // request; code reads only what needs more than its value.
-#include "agent/hang_variables.hpp"
 #include "base/text.hpp"
+#include "modes/agent_call.hpp"
 #include "options/readers.hpp"
 #include "platforms/cluster.hpp"
 #include "requests.hpp"
-#include "services/mpi/agent_call.hpp"
+#include "run/hang_variables.hpp"
 
 #include <array>
 

@@ -2,11 +2,11 @@
 
 // Makes the plan of a job from the command line and the environment. Used by `plan`, `explain` and a run.
 
-#include "agent/run.hpp"
 #include "gang/gang_config.hpp"
 #include "plan/launch_plan.hpp"
 #include "platforms/cluster.hpp"
 #include "requests.hpp"
+#include "run/run_context.hpp"
 
 #include <optional>
 

@@ -2,7 +2,6 @@
 
 // Reads the command line into settings, which are text, and turns them into the typed requests of the stages.
 
-#include "agent/run_options.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "compat/command_line.hpp"
@@ -11,6 +10,7 @@
 #include "options/syntax.hpp"
 #include "plan/binding.hpp"
 #include "plan/launch_plan.hpp"
+#include "run/run_options.hpp"
 
 #include <chrono>
 #include <map>
@@ -144,19 +144,5 @@ template <typename Request>
 /// The sentence for workers whose interpreter would read the program from standard input, which they do not get; else
 /// empty. `has_input`: it is a file or a pipe.
 [[nodiscard]] std::string describe_unread_program(const Options& options, const LaunchPlan& plan, bool has_input);
-
-// The end of the allocation that this process runs in, from the batch system.
-
-/// Reads the line of `flux job timeleft`: whole seconds. Empty for any other text, or without a limit.
-[[nodiscard]] std::optional<std::chrono::seconds> parse_flux_time_left(std::string_view text);
-
-/// Reads the line of `bjobs -noheader -o time_left`: "hours:minutes L" if a limit ends the job. E and X mark the
-/// user's estimate, at which nothing ends (bjobs(1), -WL).
-[[nodiscard]] std::optional<std::chrono::seconds> parse_lsf_time_left(std::string_view text);
-
-/// Finds the end of the allocation. Slurm has it in a variable; Flux and LSF need a command, which is run only if
-/// `may_ask`, for at most 4 seconds. Empty: no such system, no limit, or no answer.
-[[nodiscard]] std::optional<std::chrono::system_clock::time_point> find_allocation_end(const Snapshot& snapshot,
-                                                                                       bool may_ask);
 
 }  // namespace muster

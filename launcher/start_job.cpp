@@ -2,13 +2,13 @@
 #include "start_job.hpp"
 
 #include "agent/run.hpp"
+#include "base/control_lines.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "inputs/input_files.hpp"
 #include "process/helper_process.hpp"
-#include "remote/control_lines.hpp"
 #include "report/report.hpp"
 #include "subcommands.hpp"
 

@@ -2,16 +2,16 @@
 // to the supervisor, the participant and the leader.
 #include "agent/agent.hpp"
 
-#include "agent/hang_variables.hpp"
 #include "agent/rank_folders.hpp"
 #include "agent/worker_starter.hpp"
+#include "base/control_lines.hpp"
 #include "base/log.hpp"
 #include "base/ranks.hpp"
 #include "environment/cgroups.hpp"
 #include "environment/local_host.hpp"
 #include "environment/snapshot.hpp"
 #include "plan/host_tasks.hpp"
-#include "remote/control_lines.hpp"
+#include "run/hang_variables.hpp"
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <boost/asio/post.hpp>

@@ -5,12 +5,12 @@
 
 #include "agent/attempt.hpp"
 #include "agent/evidence_keeper.hpp"
-#include "agent/hang_hook.hpp"
-#include "agent/hang_record.hpp"
+#include "agent/hang/hang_hook.hpp"
+#include "agent/hang/hang_record.hpp"
 #include "agent/job_control.hpp"
 #include "agent/job_record.hpp"
+#include "agent/launcher_link.hpp"
 #include "agent/process_loop.hpp"
-#include "agent/run.hpp"
 #include "agent/shutdown.hpp"
 #include "agent/startup_exchange.hpp"
 #include "agent/worker_files.hpp"
@@ -18,11 +18,11 @@
 #include "gang/gang.hpp"
 #include "guard/guard.hpp"
 #include "notices/notice_source.hpp"
-#include "remote/launcher_link.hpp"
+#include "process/worker_port.hpp"
+#include "run/run_context.hpp"
 #include "services/named_pipe.hpp"
 #include "services/service.hpp"
 #include "services/torch_store/store_process.hpp"
-#include "services/worker_port.hpp"
 
 #include <boost/asio/post.hpp>
 

@@ -1,6 +1,6 @@
 // Ends the agent (the gang's goodbye, the outcome, its exit report) and serves the control socket.
 #include "agent/agent.hpp"
-#include "agent/recorder_dumps.hpp"
+#include "agent/hang/recorder_dumps.hpp"
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"

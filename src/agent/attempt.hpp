@@ -5,15 +5,15 @@
 
 #include "agent/attempt_parts.hpp"
 #include "agent/attempt_results.hpp"
-#include "agent/call_watch.hpp"
+#include "agent/hang/call_watch.hpp"
 #include "agent/stop_sequence.hpp"
 #include "agent/worker_starter.hpp"
+#include "agent/workers.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "ledger/ledger.hpp"
 #include "output/worker_streams.hpp"
 #include "process/timers.hpp"
-#include "process/workers.hpp"
 #include "supervise/supervisor.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>

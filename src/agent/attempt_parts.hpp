@@ -2,10 +2,10 @@
 
 // Input of the parts of an attempt.
 
-#include "agent/hang_record.hpp"
-#include "agent/run.hpp"
+#include "agent/hang/hang_record.hpp"
 #include "process/helper_process.hpp"
 #include "process/sidecars.hpp"
+#include "run/run_context.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -2,15 +2,15 @@
 
 // Successes of an attempt, for the gang, and its log messages.
 
-#include "agent/call_watch.hpp"
-#include "agent/run.hpp"
+#include "agent/hang/call_watch.hpp"
+#include "agent/workers.hpp"
 #include "base/ranks.hpp"
 #include "gang/events.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"
 #include "process/reaper.hpp"
 #include "process/timers.hpp"
-#include "process/workers.hpp"
+#include "run/run_context.hpp"
 #include "services/service.hpp"
 #include "supervise/supervisor.hpp"
 

@@ -2,8 +2,8 @@
 // of their owner.
 #include "agent/evidence_keeper.hpp"
 
+#include "agent/hang/recorder_dumps.hpp"
 #include "agent/rank_folders.hpp"
-#include "agent/recorder_dumps.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"

@@ -3,10 +3,10 @@
 // Keeps what workers have written by themselves into their folders when the job did not succeed (docs/hangs.md).
 // Private to src/agent.
 
-#include "agent/outcome.hpp"
-#include "agent/run.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/helper_process.hpp"
+#include "run/outcome.hpp"
+#include "run/run_context.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,7 +1,7 @@
 // Turns requests of the control socket into events of the gang, and its answers into lines.
 #include "agent/job_control.hpp"
 
-#include "agent/run.hpp"
+#include "agent/run_folder.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -10,6 +10,7 @@
 #include "hang/evidence.hpp"
 #include "hang/verdict.hpp"
 #include "process/descendants.hpp"
+#include "run/run_context.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,9 +3,9 @@
 // Answers requests to a running job, and passes notices on to its workers. Private to src/agent.
 
 #include "agent/control_server.hpp"
-#include "agent/hang_record.hpp"
-#include "agent/hang_watch.hpp"
-#include "agent/rank_evidence.hpp"
+#include "agent/hang/hang_record.hpp"
+#include "agent/hang/hang_watch.hpp"
+#include "agent/hang/rank_evidence.hpp"
 #include "base/file_io.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"

@@ -5,12 +5,12 @@
 
 #include "agent/metrics_server.hpp"
 #include "agent/process_loop.hpp"
-#include "agent/run.hpp"
 #include "agent/shutdown.hpp"
 #include "ledger/formats.hpp"
 #include "output/log_files.hpp"
 #include "process/helper_process.hpp"
 #include "process/timers.hpp"
+#include "run/run_context.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -3,12 +3,12 @@
 // The event loop of a process that runs a job, the agent or the remote launcher, with all that each of them needs:
 // signals, the guard, helper processes and output queues.
 
-#include "agent/run.hpp"
 #include "guard/guard.hpp"
 #include "output/output_queues.hpp"
 #include "process/helper_process.hpp"
 #include "process/inherited.hpp"
 #include "process/timers.hpp"
+#include "run/run_context.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

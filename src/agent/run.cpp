@@ -117,11 +117,6 @@ Result<std::string> make_log_token() {
 
 }  // namespace
 
-bool JobPlan::may_need(bool LaunchPlan::*what) const {
-  return plan.*what ||
-         std::any_of(others.begin(), others.end(), [what](const MpiStartMethod& other) { return other.plan.*what; });
-}
-
 Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
                 const std::map<std::string, std::string>& variables, const ExitReport& exit_report) {
   TRY(check_descriptors(job));
@@ -169,27 +164,6 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
     ::_exit(*result);
   }
   return result;
-}
-
-std::optional<std::chrono::milliseconds> SuspendOptions::time_left() const {
-  if (!allocation_end) {
-    return std::nullopt;
-  }
-  const auto left = *allocation_end - std::chrono::system_clock::now();
-  return time_to_save(std::chrono::duration_cast<std::chrono::milliseconds>(left));
-}
-
-bool is_dumb(const std::map<std::string, std::string>& variables) {
-  const auto terminal = variables.find("TERM");
-  return terminal != variables.end() && terminal->second == "dumb";
-}
-
-bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables) {
-  if (colour != When::Auto) {
-    return colour == When::Always;
-  }
-  const auto refused = variables.find("NO_COLOR");  // https://no-color.org
-  return is_terminal(fd) && !is_dumb(variables) && (refused == variables.end() || refused->second.empty());
 }
 
 // The private temporary directory.

@@ -2,69 +2,12 @@
 
 // Runs a job's workers on this node.
 
-#include "agent/outcome.hpp"
-#include "agent/run_folder.hpp"
-#include "agent/run_options.hpp"
-#include "base/result.hpp"
-#include "gang/gang_config.hpp"
-#include "inputs/input_files.hpp"
-#include "plan/launch_plan.hpp"
-#include "process/inherited.hpp"
+#include "run/run_context.hpp"
 
-#include <functional>
 #include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 namespace muster {
-
-/// A fallback for starting MPI ranks, used where those before it do not work on all nodes.
-struct MpiStartMethod {
-  ChosenMode mode;
-  LaunchPlan plan;  ///< as far as known before the nodes have met
-};
-
-/// This node's part of a job.
-struct JobPlan {
-  LaunchPlan plan;                 ///< as far as known before the nodes have met
-  std::optional<PlanInput> input;  ///< input of the plan; empty: nothing is left to decide
-  gang::GangSetup gang;
-  std::vector<Input> inputs;  ///< files that must exist before the start
-  /// Ports for listening processes of this node, enough for any rank and any number of nodes.
-  int ports_to_reserve = 0;
-  std::vector<MpiStartMethod> others = {};  ///< fallbacks that the nodes may agree on
-
-  /// True if the plan of any start method sets this member, such as `&LaunchPlan::needs_secret`.
-  [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
-};
-
-/// Final steps of the agent, after every process has ended and all output has been read.
-struct ExitReport {
-  /// Writes the report; empty: none is wanted. Runs in a helper process, because its file system may hang; of our
-  /// descriptors that has `stream` alone.
-  std::function<Result<>(const Outcome&)> write_report;
-  std::optional<int> stream;  ///< descriptor of the report, if it has no path
-  /// Logs the last lines of the job and returns text for standard output, written behind the workers' output.
-  /// `report`: result of writing the report.
-  std::function<std::string(const Outcome&, const Result<>& report)> say;
-};
-
-/// The job and its surroundings on this node, for all parts of the agent. Everything outlives the agent.
-struct RunContext {
-  const JobPlan& job;
-  const RunOptions& options;
-  const Inherited& inherited;
-  const std::map<std::string, std::string>& variables;
-  const ExitReport& exit_report;
-  const std::string& marker;
-  const std::string& log_folder;     ///< prefix of the plan's log paths; empty: they are complete
-  const std::string& run_folder;     ///< empty: none
-  const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
-  const std::string& rank_place;     ///< for the folders of ranks; empty: none
-  std::string run_id = {};           ///< of a one-node job without an id: a random UUID, as in torchrun
-  std::string log_token = {};        ///< makes the log directory's name unique among runs
-};
 
 /// Runs this node's workers to their end, then ends the process with the program's exit code; returns only if the job
 /// could not begin. Splits the process into guard and agent (docs/processes.md). `variables`: the inherited
@@ -75,11 +18,5 @@ struct RunContext {
 /// Checks before the start that the files of --events, --trace and --metrics can be written. Fails with the option's
 /// name.
 [[nodiscard]] Result<> check_record(const RunOptions& options);
-
-/// True for TERM=dumb: the terminal shows text only.
-[[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
-
-/// True if text on `fd`, a stream of ours, may be coloured.
-[[nodiscard]] bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);
 
 }  // namespace muster

@@ -3,15 +3,15 @@
 // Keeps what this node brings to the gang before each start: its inputs, rank table, ports, and vote on the route plan.
 
 #include "agent/input_watcher.hpp"
-#include "agent/run.hpp"
 #include "exchange/exchanged_rank_table.hpp"
 #include "gang/exchange_values.hpp"
 #include "gang/gang.hpp"
 #include "inputs/input_files.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/timer.hpp"
+#include "process/worker_port.hpp"
 #include "rank_table/compare.hpp"
-#include "services/worker_port.hpp"
+#include "run/run_context.hpp"
 
 #include <boost/asio/io_context.hpp>
 

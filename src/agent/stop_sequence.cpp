@@ -1,7 +1,7 @@
 // Carries out the end of an attempt's workers; the supervisor decides when each step begins.
 #include "agent/stop_sequence.hpp"
 
-#include "agent/rank_evidence.hpp"
+#include "agent/hang/rank_evidence.hpp"
 #include "control/status.hpp"
 #include "process/programs.hpp"
 

@@ -4,11 +4,11 @@
 
 #include "agent/attempt_parts.hpp"
 #include "agent/attempt_results.hpp"
+#include "agent/stop_timers.hpp"
+#include "agent/workers.hpp"
 #include "hang/evidence.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"
-#include "process/timers.hpp"
-#include "process/workers.hpp"
 #include "supervise/supervisor.hpp"
 
 #include <chrono>

@@ -2,10 +2,11 @@
 #include "agent/worker_files.hpp"
 
 #include "agent/rank_folders.hpp"
-#include "agent/run.hpp"
+#include "agent/run_folder.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "output/line_framer.hpp"
+#include "run/run_context.hpp"
 
 #include <boost/asio/post.hpp>
 

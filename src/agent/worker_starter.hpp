@@ -3,8 +3,8 @@
 // Starts the workers of an attempt one by one: finds their programs, checks the limit of file descriptors.
 
 #include "agent/attempt_parts.hpp"
-#include "agent/run.hpp"
 #include "agent/worker_files.hpp"
+#include "agent/workers.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "output/worker_streams.hpp"
@@ -12,7 +12,7 @@
 #include "process/helper_process.hpp"
 #include "process/inherited.hpp"
 #include "process/timers.hpp"
-#include "process/workers.hpp"
+#include "run/run_context.hpp"
 #include "services/service.hpp"
 #include "supervise/end_hints.hpp"
 

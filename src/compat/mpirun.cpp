@@ -5,9 +5,9 @@
 #include "base/text.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/tokens.hpp"
+#include "modes/agent_call.hpp"
 #include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"
-#include "services/mpi/agent_call.hpp"
 
 #include <algorithm>
 #include <array>

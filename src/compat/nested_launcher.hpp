@@ -4,6 +4,7 @@
 
 #include "base/file_io.hpp"
 #include "compat/known_launchers.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -44,15 +45,6 @@ struct LaunchContext {
 
 /// The first MiB of a file; empty if it is no regular file that can be read.
 [[nodiscard]] std::optional<std::string> read_script(const std::string& path);
-
-/// The words of a command line that are the program, and those that are its arguments.
-struct ProgramFiles {
-  /// Indexes of the words that are paths: a program, and the script that Python or a shell runs.
-  std::vector<std::size_t> words;
-  bool imports_from_here = false;  ///< Python's -m and -c search the working directory for modules
-  /// Index of the first argument of the program, or of the script that it runs. Empty: it may be an unknown wrapper.
-  std::optional<std::size_t> arguments{};
-};
 
 /// `is_python_added`: muster added the first word, an interpreter.
 [[nodiscard]] ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added);

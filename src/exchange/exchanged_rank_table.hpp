@@ -3,7 +3,7 @@
 // Describes rank tables and route plans that the nodes of a job exchange: the tables of all are the same, or become
 // one of what each node has; and votes on ROUTE_PLAN become one decision.
 
-#include "exchange/exchanged_value.hpp"
+#include "gang/exchanged_value.hpp"
 #include "rank_table/compare.hpp"
 #include "rank_table/rank_table.hpp"
 #include "rank_table/route_plan.hpp"

@@ -2,13 +2,13 @@
 
 // Describes the values on which the nodes agree before the workers start, and lists all values that nodes exchange.
 
-#include "agent/run.hpp"
 #include "base/endpoint.hpp"
 #include "exchange/exchanged_rank_table.hpp"
-#include "exchange/exchanged_value.hpp"
-#include "exchange/running_values.hpp"
+#include "gang/exchanged_value.hpp"
 #include "process/inherited.hpp"
-#include "services/worker_port.hpp"
+#include "process/worker_port.hpp"
+#include "run/run_context.hpp"
+#include "services/mpi/running_values.hpp"
 
 #include <cstddef>
 #include <map>

@@ -4,7 +4,7 @@
 
 #include "base/ranks.hpp"
 #include "gang/exchange_values.hpp"
-#include "plan/placement.hpp"
+#include "platforms/placement.hpp"
 #include "supervise/job_end.hpp"
 
 #include <sys/types.h>

@@ -4,8 +4,8 @@
 
 #include "gang/exchange_values.hpp"
 #include "gang/net/token.hpp"
-#include "plan/placement.hpp"
 #include "platforms/facts.hpp"
+#include "platforms/placement.hpp"
 
 #include <chrono>
 #include <cstddef>

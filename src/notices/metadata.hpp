@@ -2,9 +2,9 @@
 
 // Polls a cloud's metadata server for notices, and reads its answers, of which none is trusted. Private to src/notices.
 
-#include "agent/run_options.hpp"
 #include "base/result.hpp"
 #include "notices/notice_source.hpp"
+#include "notices/suspend_options.hpp"
 #include "process/helper_process.hpp"
 
 #include <chrono>

@@ -3,7 +3,7 @@
 // Interface of sources that announce a suspension of the job, besides signals and commands. A new source is a file in
 // this folder and a line in make_notice_sources.
 
-#include "agent/run_options.hpp"
+#include "notices/suspend_options.hpp"
 #include "process/helper_process.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -3,7 +3,7 @@
 // Turns bytes into prefixed lines, keeps the last lines of a stream, and parses error files of workers. Pure.
 
 #include "output/drawn_rows.hpp"
-#include "output/selection.hpp"
+#include "run/selection.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include "output/output_queue.hpp"
 #include "process/helper_process.hpp"
 #include "process/timers.hpp"
-#include "remote/remote_agents.hpp"
+#include "run/run_options.hpp"
 
 #include <boost/asio/io_context.hpp>
 

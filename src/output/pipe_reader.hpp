@@ -2,12 +2,12 @@
 
 // Reads the output of workers and passes it to consoles, files and tails.
 
+#include "base/control_lines.hpp"
 #include "base/file_io.hpp"
 #include "output/byte_sink.hpp"
 #include "output/line_framer.hpp"
 #include "output/output_queues.hpp"
 #include "process/timers.hpp"
-#include "remote/control_lines.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 

@@ -2,10 +2,10 @@
 
 // Reads the output of the workers of one attempt and connects each stream to consoles, files and tails.
 
-#include "agent/run.hpp"
 #include "output/pipe_reader.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/spawn.hpp"
+#include "run/run_context.hpp"
 
 #include <sys/types.h>
 

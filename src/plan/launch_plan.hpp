@@ -6,13 +6,12 @@
 #include "base/json_fwd.hpp"
 #include "base/ranks.hpp"
 #include "base/result.hpp"
-#include "compat/nested_launcher.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/snapshot.hpp"
 #include "modes/mode_template.hpp"
 #include "plan/binding.hpp"
-#include "plan/placement.hpp"
 #include "platforms/cluster.hpp"
+#include "platforms/placement.hpp"
 #include "rank_table/generate.hpp"
 #include "rank_table/local_instance.hpp"
 #include "rank_table/route_plan.hpp"
@@ -39,6 +38,15 @@ enum class LogLayout {
   ByRank,    ///< "attempt_0/worker_3.out", or as the role says; error files as the role says
   Torchrun,  ///< "<run id>_<random>/attempt_0/<local rank>/stdout.log", an error file beside it
   Nothing    ///< torchrun with /dev/null: no log files and no error files
+};
+
+/// The words of a command line that are the program, and those that are its arguments.
+struct ProgramFiles {
+  /// Indexes of the words that are paths: a program, and the script that Python or a shell runs.
+  std::vector<std::size_t> words;
+  bool imports_from_here = false;  ///< Python's -m and -c search the working directory for modules
+  /// Index of the first argument of the program, or of the script that it runs. Empty: it may be an unknown wrapper.
+  std::optional<std::size_t> arguments{};
 };
 
 /// The user's request, read from the command line.

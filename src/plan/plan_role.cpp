@@ -2,10 +2,10 @@
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
+#include "modes/agent_call.hpp"
+#include "modes/ssh_files.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/plan_document.hpp"
-#include "services/mpi/agent_call.hpp"
-#include "services/mpi/ssh_files.hpp"
 
 #include <algorithm>
 #include <filesystem>

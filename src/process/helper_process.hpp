@@ -4,7 +4,7 @@
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
-#include "guard/agent_watchdog.hpp"
+#include "process/guard_memory.hpp"
 #include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -4,7 +4,6 @@
 
 #include "base/result.hpp"
 #include "process/spawn.hpp"
-#include "services/service.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -14,6 +13,33 @@
 #include <string>
 
 namespace muster {
+
+/// A program of muster that serves the workers of this node, such as the PMIx server.
+struct SidecarRequest {
+  std::string executable;                               ///< path of the program
+  std::vector<std::string> argv;                        ///< with the program's name
+  std::map<std::string, std::string> environment = {};  ///< added to muster's own environment
+};
+
+/// Events of a sidecar. Called from the event loop, never from within a call except `read_now`.
+struct SidecarEvents {
+  std::function<void(std::string_view bytes)> on_bytes;
+  /// The sidecar has closed its stream: it is ending or gone.
+  std::function<void()> on_closed;
+};
+
+/// Owns a sidecar, and the stream socket that is its standard input. Its output goes to muster's standard error.
+/// Destruction closes the stream, at which the sidecar has to exit; else it is killed with the last processes of the
+/// attempt.
+class Sidecar {
+ public:
+  virtual ~Sidecar() = default;
+
+  /// Queues bytes, in order, until the sidecar takes them.
+  virtual void send(std::string bytes) = 0;
+  /// Reads what the sidecar has sent so far, and calls `on_bytes` from within this call.
+  virtual void read_now() = 0;
+};
 
 /// The sidecars of this node's attempts. They are not workers: their exit is not reported, but an attempt waits for
 /// them as for any other child.

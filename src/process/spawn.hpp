@@ -2,9 +2,9 @@
 
 // Starts one process, finds executables, and makes the pipes and ptys of its output.
 
-#include "agent/run_options.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
+#include "base/when.hpp"
 #include "process/inherited.hpp"
 
 #include <sys/types.h>

@@ -3,8 +3,8 @@
 // Decides what the remote launcher does when something happens to its agents. As the supervisor, it holds no pid,
 // opens nothing and never reads a clock.
 
+#include "base/control_lines.hpp"
 #include "base/result.hpp"
-#include "remote/control_lines.hpp"
 #include "supervise/exit_status.hpp"
 #include "supervise/job_end.hpp"
 

@@ -3,11 +3,12 @@
 // Describes the agents that a remote launcher starts on other hosts: the order of each, which contains the whole job
 // so that no part of it is on a command line, and the remote shell that starts it.
 
+#include "base/control_lines.hpp"
 #include "base/result.hpp"
 #include "compat/command_line.hpp"
 #include "plan/launch_plan.hpp"
 #include "platforms/given_hosts.hpp"
-#include "remote/control_lines.hpp"
+#include "run/run_options.hpp"
 
 #include <cstddef>
 #include <map>
@@ -18,12 +19,6 @@
 #include <vector>
 
 namespace muster {
-
-/// The streams that are terminals, with their width in columns; 0: unknown.
-struct Terminals {
-  std::optional<std::size_t> out;
-  std::optional<std::size_t> error;
-};
 
 struct AgentOrder {
   std::string version;                           ///< of the launcher's muster

@@ -3,9 +3,11 @@
 // Runs the launcher of a job on other hosts: the remote shells that start its agents.
 
 #include "agent/process_loop.hpp"
-#include "agent/run.hpp"
 #include "agent/shutdown.hpp"
+#include "agent/stop_timers.hpp"
 #include "agent/worker_starter.hpp"
+#include "agent/workers.hpp"
+#include "base/control_lines.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "guard/guard.hpp"
@@ -14,10 +16,8 @@
 #include "process/descendants.hpp"
 #include "process/helper_process.hpp"
 #include "process/inherited.hpp"
-#include "process/timers.hpp"
-#include "process/workers.hpp"
-#include "remote/control_lines.hpp"
 #include "remote/launcher_state.hpp"
+#include "run/run_context.hpp"
 #include "supervise/job_end.hpp"
 
 #include <boost/asio/io_context.hpp>

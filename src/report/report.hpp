@@ -3,11 +3,11 @@
 // Writes the report of a run, for people and programs, and the history of a job's runs (--state-dir):
 // docs/control.md.
 
-#include "agent/outcome.hpp"
 #include "base/json_fwd.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "options/settings.hpp"
+#include "run/outcome.hpp"
 
 #include <optional>
 #include <string>

@@ -8,6 +8,7 @@
 #include "gang/exchange_values.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/helper_process.hpp"
+#include "process/sidecars.hpp"
 #include "process/timer.hpp"
 #include "services/torch_store/store_server.hpp"
 
@@ -22,34 +23,6 @@
 #include <vector>
 
 namespace muster {
-
-// A sidecar: a program of muster that serves the workers of this node, such as the PMIx server. process/ starts it.
-
-struct SidecarRequest {
-  std::string executable;                               ///< path of the program
-  std::vector<std::string> argv;                        ///< with the program's name
-  std::map<std::string, std::string> environment = {};  ///< added to muster's own environment
-};
-
-/// Events of a sidecar. Called from the event loop, never from within a call except `read_now`.
-struct SidecarEvents {
-  std::function<void(std::string_view bytes)> on_bytes;
-  /// The sidecar has closed its stream: it is ending or gone.
-  std::function<void()> on_closed;
-};
-
-/// Owns a sidecar, and the stream socket that is its standard input. Its output goes to muster's standard error.
-/// Destruction closes the stream, at which the sidecar has to exit; else it is killed with the last processes of the
-/// attempt.
-class Sidecar {
- public:
-  virtual ~Sidecar() = default;
-
-  /// Queues bytes, in order, until the sidecar takes them.
-  virtual void send(std::string bytes) = 0;
-  /// Reads what the sidecar has sent so far, and calls `on_bytes` from within this call.
-  virtual void read_now() = 0;
-};
 
 // A named pipe into which processes of this node write, such as requests for a timer. named_pipe.cpp implements it.
 

@@ -1,6 +1,6 @@
 // Reads the output of an agent for the launcher that has started it, with control lines in it. The first byte says how it
 // is torn.
-#include "remote/control_lines.hpp"
+#include "base/control_lines.hpp"
 
 #include "fuzz.hpp"
 

@@ -1,8 +1,8 @@
 // Messages between the remote launcher and its agents, both directions, torn anywhere.
 //
 // The first byte says how long the pieces are.
+#include "base/control_lines.hpp"
 #include "fuzz.hpp"
-#include "remote/control_lines.hpp"
 #include "remote/remote_agents.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // a line.
 #include "base/text.hpp"
 #include "fuzz.hpp"
-#include "services/mpi/agent_call.hpp"
-#include "services/mpi/ssh_files.hpp"
+#include "modes/agent_call.hpp"
+#include "modes/ssh_files.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // Any values of --redirects, --tee and --local-ranks-filter, one on a line each.
-#include "output/selection.hpp"
+#include "run/selection.hpp"
 
 #include "base/text.hpp"
 #include "fuzz.hpp"

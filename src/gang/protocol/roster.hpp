@@ -5,8 +5,8 @@
 #include "base/text.hpp"
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/messages.hpp"
-#include "plan/placement.hpp"
 #include "platforms/facts.hpp"
+#include "platforms/placement.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,9 +5,9 @@
 #include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "gang/net/listener.hpp"
-#include "services/mpi/agent_call.hpp"
+#include "modes/agent_call.hpp"
+#include "modes/ssh_files.hpp"
 #include "services/mpi/mpi_link.hpp"
-#include "services/mpi/ssh_files.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,9 +1,9 @@
 // Starts MPI ranks without mpirun: runs a PMIx server on each node, and connects the servers through the gang.
 #include "base/file_io.hpp"
 #include "base/log.hpp"
-#include "exchange/running_values.hpp"
+#include "modes/ssh_files.hpp"
 #include "services/mpi/pmix_frames.hpp"
-#include "services/mpi/ssh_files.hpp"
+#include "services/mpi/running_values.hpp"
 #include "services/services.hpp"
 
 #include <algorithm>

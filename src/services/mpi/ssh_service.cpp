@@ -5,10 +5,10 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
-#include "exchange/running_values.hpp"
-#include "services/mpi/ssh_files.hpp"
+#include "modes/ssh_files.hpp"
+#include "process/worker_port.hpp"
+#include "services/mpi/running_values.hpp"
 #include "services/services.hpp"
-#include "services/worker_port.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -38,7 +38,7 @@ std::string server_of(const std::string& id, const std::vector<int>& devices, co
       .bytes;
 }
 
-std::string merged_of(const std::vector<NodePart>& parts) {
+std::string merged_table(const std::vector<NodePart>& parts) {
   const auto merged = key_of<RankTableValue>().merge(parts);
   return merged ? *merged : merged.error().message;
 }
@@ -52,7 +52,7 @@ Table table_from(const std::string& text) {
 TEST(ExchangedRankTable, IsItsDigestWhereAllHaveTheSame) {
   const std::string one = summary_of("192.168.0.1", {0});
   const std::string two = summary_of("192.168.0.1", {1});
-  const auto same = read_same_table(merged_of({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", two}}));
+  const auto same = read_same_table(merged_table({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", two}}));
   ASSERT_TRUE(same);
   EXPECT_EQ(same->digest, rank_table::summarise(rank_table::write(table_of("192.168.0.1"))).digest);
   EXPECT_TRUE(same->pod_addresses.empty());
@@ -67,7 +67,7 @@ TEST(ExchangedRankTable, HasTheAddressesOfTheServersThatAreNamed) {
   const std::string second = of("10.1.0.2", {1});
   const std::string third = of("10.1.0.2", {});
   const auto same =
-      read_same_table(merged_of({{{0}, "10.0.0.1", first}, {{1}, "fd00::2", second}, {{2}, "10.0.0.3", third}}));
+      read_same_table(merged_table({{{0}, "10.0.0.1", first}, {{1}, "fd00::2", second}, {{2}, "10.0.0.3", third}}));
   ASSERT_TRUE(same);
   EXPECT_EQ(same->pod_addresses, (gang::fields::Named<std::string>{{"10.1.0.1", "10.0.0.1"}, {"10.1.0.2", "fd00::2"}}));
   EXPECT_FALSE(read_same_table("{}"));
@@ -87,8 +87,8 @@ TEST(ExchangedRankTable, ThatDiffersNamesBothNodesAndBothValues) {
 
 TEST(ExchangedRankTable, HasEachRankOnOneNode) {
   const auto merged = [](std::vector<int> one, std::vector<int> two) {
-    return merged_of({{{0}, "10.0.0.1", summary_of("192.168.0.1", std::move(one))},
-                      {{1}, "10.0.0.2", summary_of("192.168.0.1", std::move(two))}});
+    return merged_table({{{0}, "10.0.0.1", summary_of("192.168.0.1", std::move(one))},
+                         {{1}, "10.0.0.2", summary_of("192.168.0.1", std::move(two))}});
   };
   EXPECT_EQ(merged({0, 1}, {1}),
             "node 0 (10.0.0.1) and node 1 (10.0.0.2) would both start rank 1 of the rank table: "
@@ -125,8 +125,9 @@ TEST(ExchangedRankTable, IsWaitedForWhereANewerOneHasNotComeToAll) {
 }
 
 TEST(ExchangedRankTable, IsMadeOfWhatAllNodesHave) {
-  const Table table = table_from(merged_of({{{0}, "10.0.0.9", server_of("", {0, 1}, {{0, "1.1.1.1"}, {1, "1.1.1.2"}})},
-                                            {{1}, "10.0.0.2", server_of("given", {3}, {{3, "1.1.2.1"}})}}));
+  const Table table =
+      table_from(merged_table({{{0}, "10.0.0.9", server_of("", {0, 1}, {{0, "1.1.1.1"}, {1, "1.1.1.2"}})},
+                               {{1}, "10.0.0.2", server_of("given", {3}, {{3, "1.1.2.1"}})}}));
   EXPECT_EQ(table.form, rank_table::Form::Version1);
   EXPECT_EQ(table.size, 3);
   EXPECT_EQ(table.instances.at(0).server_id, "10.0.0.9");
@@ -137,13 +138,13 @@ TEST(ExchangedRankTable, IsMadeOfWhatAllNodesHave) {
 
 TEST(ExchangedRankTable, NamesTheHostWhereTheAddressMeansNothingElsewhere) {
   for (const char* const address : {"", "127.0.0.1", "::1", "localhost"}) {
-    const Table table = table_from(merged_of({{{0}, address, server_of("", {0}, {})}}));
+    const Table table = table_from(merged_table({{{0}, address, server_of("", {0}, {})}}));
     EXPECT_EQ(table.instances.at(0).server_id, "host-a");
   }
 }
 
 TEST(ExchangedRankTable, ReportsWhyNoTableCanBeGenerated) {
-  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", server_of("a", {0}, {})}, {{1}, "10.0.0.2", server_of("a", {0}, {})}}),
+  EXPECT_EQ(merged_table({{{0}, "10.0.0.1", server_of("a", {0}, {})}, {{1}, "10.0.0.2", server_of("a", {0}, {})}}),
             "cannot generate a rank table: node 1 (10.0.0.2) has device 0 of a, which another node "
             "has already");
 }
@@ -151,10 +152,10 @@ TEST(ExchangedRankTable, ReportsWhyNoTableCanBeGenerated) {
 TEST(ExchangedRankTable, IsTheSameMatterOnAllNodes) {
   const std::string summary = summary_of("192.168.0.1");
   const std::string server = server_of("", {0}, {});
-  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", summary}, {{1}, "10.0.0.2", server}}),
+  EXPECT_EQ(merged_table({{{0}, "10.0.0.1", summary}, {{1}, "10.0.0.2", server}}),
             "node 0 (10.0.0.1) has a rank table, and node 1 (10.0.0.2) generates a rank table: "
             "expected the same of all nodes");
-  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", ""}, {{1}, "10.0.0.2", server}}),
+  EXPECT_EQ(merged_table({{{0}, "10.0.0.1", ""}, {{1}, "10.0.0.2", server}}),
             "node 0 (10.0.0.1) has no rank table, and node 1 (10.0.0.2) generates a rank table: "
             "expected the same of all nodes");
 }
@@ -162,7 +163,7 @@ TEST(ExchangedRankTable, IsTheSameMatterOnAllNodes) {
 TEST(ExchangedRankTable, ThatIsTornIsRefused) {
   const std::string fine = server_of("", {0}, {});
   for (const std::string torn : {"{", "[]", "{}", R"({"server":{}})", R"({"summary":{"size":"1"}})"}) {
-    EXPECT_TRUE(merged_of({{{0}, "", fine}, {{1}, "", torn}}).starts_with("of node 1 is missing or torn: ")) << torn;
+    EXPECT_TRUE(merged_table({{{0}, "", fine}, {{1}, "", torn}}).starts_with("of node 1 is missing or torn: ")) << torn;
   }
 }
 

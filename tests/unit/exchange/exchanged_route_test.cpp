@@ -8,7 +8,7 @@ namespace {
 
 using rank_table::RouteVote;
 
-Result<rank_table::RouteDecision> merge(const std::vector<std::string>& votes) {
+Result<rank_table::RouteDecision> merge_votes(const std::vector<std::string>& votes) {
   std::vector<gang::NodePart> parts;
   for (std::size_t i = 0; i < votes.size(); ++i) {
     parts.push_back({NodeRank{static_cast<int>(i)}, "", votes[i]});
@@ -29,14 +29,14 @@ std::string vote(const std::string& reason, const std::string& digest) {
 }
 
 TEST(RouteKey, DecidesForAll) {
-  const auto same = merge({vote("", "a"), vote("", "a")});
+  const auto same = merge_votes({vote("", "a"), vote("", "a")});
   ASSERT_TRUE(same);
   EXPECT_TRUE(same->applies);
-  const auto other = merge({vote("", "a"), vote("why", "")});
+  const auto other = merge_votes({vote("", "a"), vote("why", "")});
   ASSERT_TRUE(other);
   EXPECT_FALSE(other->applies);
   EXPECT_EQ(other->reason, "node 1: why");
-  const auto nobody = merge({"", ""});
+  const auto nobody = merge_votes({"", ""});
   ASSERT_TRUE(nobody);
   EXPECT_FALSE(nobody->applies);
   EXPECT_EQ(nobody->reason, "");
@@ -48,13 +48,13 @@ TEST(RouteKey, KeepsPlaces) {
   RouteVote second;
   second.position = 0;
   second.instance = 1;
-  const auto decision = merge({encode(first), encode(second)});
+  const auto decision = merge_votes({encode(first), encode(second)});
   ASSERT_TRUE(decision);
   EXPECT_EQ(decision->positions, (std::vector<int>{1, 0}));
 }
 
 TEST(RouteKey, ATornVoteIsNamed) {
-  const auto merged = merge({"", "{"});
+  const auto merged = merge_votes({"", "{"});
   ASSERT_FALSE(merged);
   EXPECT_EQ(merged.error().message, "of node 1 is missing or torn: no JSON: incomplete JSON");
   EXPECT_FALSE(read_agreed<RouteValue>("{}"));

@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr std::uint64_t kAll = 0x1ff'feff'ffff;
+constexpr std::uint64_t kAllCapabilities = 0x1ff'feff'ffff;
 
 std::map<std::string, std::string> status_of_nobody() {
   return {{"Uid", "65534\t65534\t65534\t65534"},
@@ -54,7 +54,7 @@ TEST(ParseRights, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(RightsForProgram, AreOursWhereTheOtherHasThem) {
-  for (const Rights& own : {rights(0, kAll), rights(1000, 0), rights(1000, 0, {4, 20})}) {
+  for (const Rights& own : {rights(0, kAllCapabilities), rights(1000, 0), rights(1000, 0, {4, 20})}) {
     const auto found = rights_for_program(own, own);
     ASSERT_TRUE(found);
     EXPECT_EQ(*found, std::nullopt);
@@ -65,42 +65,43 @@ TEST(RightsForProgram, AreOursWhereTheOtherHasThem) {
 }
 
 TEST(RightsForProgram, AreThoseOfTheOtherWhereOursAreMore) {
-  Rights gains_none = rights(0, kAll);
+  Rights gains_none = rights(0, kAllCapabilities);
   gains_none.gains_none = true;
-  for (const Rights& others : {rights(65534, 0), rights(0, 0), rights(0, kAll & ~1U), gains_none}) {
-    const auto found = rights_for_program(rights(0, kAll), others);
+  for (const Rights& others : {rights(65534, 0), rights(0, 0), rights(0, kAllCapabilities & ~1U), gains_none}) {
+    const auto found = rights_for_program(rights(0, kAllCapabilities), others);
     ASSERT_TRUE(found);
     EXPECT_EQ(*found, others);
   }
-  const auto fewer_groups = rights_for_program(rights(0, kAll, {4, 20}), rights(0, kAll, {4}));
+  const auto fewer_groups = rights_for_program(rights(0, kAllCapabilities, {4, 20}), rights(0, kAllCapabilities, {4}));
   ASSERT_TRUE(fewer_groups);
-  EXPECT_EQ(*fewer_groups, rights(0, kAll, {4}));
+  EXPECT_EQ(*fewer_groups, rights(0, kAllCapabilities, {4}));
 }
 
 TEST(RightsForProgram, AreNeverMoreThanOurs) {
-  constexpr std::uint64_t kOurs = kAll & ~1U;
-  const auto found = rights_for_program(rights(0, kOurs), rights(65534, kAll));
+  constexpr std::uint64_t kOurs = kAllCapabilities & ~1U;
+  const auto found = rights_for_program(rights(0, kOurs), rights(65534, kAllCapabilities));
   ASSERT_TRUE(found);
   EXPECT_EQ(*found, rights(65534, kOurs));
 }
 
 TEST(RightsForProgram, AreNotKnownOfAProgramOfSeveralUsers) {
   for (const auto kind : {Rights::Real, Rights::Effective, Rights::Saved, Rights::ForFiles}) {
-    Rights user = rights(0, kAll);
-    Rights group = rights(0, kAll);
+    Rights user = rights(0, kAllCapabilities);
+    Rights group = rights(0, kAllCapabilities);
     user.users[kind] = 65534;
     group.groups[kind] = 65534;
-    EXPECT_FALSE(rights_for_program(rights(0, kAll), user));
-    EXPECT_FALSE(rights_for_program(rights(0, kAll), group));
+    EXPECT_FALSE(rights_for_program(rights(0, kAllCapabilities), user));
+    EXPECT_FALSE(rights_for_program(rights(0, kAllCapabilities), group));
   }
 }
 
 TEST(RightsForProgram, AreNotTakenWhereThatIsNotPossible) {
-  Rights filtered = rights(0, kAll);
+  Rights filtered = rights(0, kAllCapabilities);
   filtered.filters = "2 1";
-  EXPECT_FALSE(rights_for_program(rights(0, kAll), filtered));
+  EXPECT_FALSE(rights_for_program(rights(0, kAllCapabilities), filtered));
   EXPECT_FALSE(rights_for_program(rights(1000, 0), rights(1001, 0)));
-  EXPECT_FALSE(rights_for_program(rights(1000, 0), rights(0, kAll))) << "more rights than ours are never taken";
+  EXPECT_FALSE(rights_for_program(rights(1000, 0), rights(0, kAllCapabilities)))
+      << "more rights than ours are never taken";
   EXPECT_FALSE(rights_for_program(rights(0, 0), rights(65534, 0))) << "a root without capabilities";
 }
 

@@ -1,5 +1,5 @@
 // Calls that are made later, those that are not wanted any more, and the grace.
-#include "process/timers.hpp"
+#include "agent/stop_timers.hpp"
 
 #include <gtest/gtest.h>
 

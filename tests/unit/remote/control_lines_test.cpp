@@ -1,5 +1,5 @@
 // Frames, orders and words: what is said arrives byte for byte, in whatever pieces.
-#include "remote/control_lines.hpp"
+#include "base/control_lines.hpp"
 
 #include "remote/remote_agents.hpp"
 

@@ -1,6 +1,6 @@
 // The list of services of an attempt.
+#include "process/worker_port.hpp"
 #include "services/service.hpp"
-#include "services/worker_port.hpp"
 
 #include <gtest/gtest.h>
 

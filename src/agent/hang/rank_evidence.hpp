@@ -1,0 +1,43 @@
+#pragma once
+
+// Finds out where the workers of this node are (docs/hangs.md). Reads /proc and the memory of Python programs: for a
+// helper process, because the kernel may make it wait.
+
+#include "agent/hang/nccl_client.hpp"
+#include "agent/hang/recorder_dumps.hpp"
+#include "control/status.hpp"
+#include "hang/evidence.hpp"
+#include "hang/questions.hpp"
+
+#include <chrono>
+#include <set>
+#include <string>
+
+namespace muster {
+
+/// The sources of evidence beside /proc. An empty one is not asked.
+struct EvidenceSources {
+  RecorderFolders recorder_folders = {};  ///< where PyTorch's flight recorders listen
+  bool asks_recorders = false;            ///< else it is only found out whether there are any
+  NcclQuestion nccl = {};                 ///< asked on the node of rank 0, about all ranks, if a person wishes it
+  std::set<hang::Question> may = hang::usual_questions();  ///< of stacks and py-spy
+  hang::AskedCounts* asked = nullptr;          ///< in memory that helper processes share; null: nobody counts
+  std::chrono::milliseconds most_time{4'000};  ///< after which nobody waits for the answer
+};
+
+/// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.
+/// A rank whose memory or files cannot be read in time is described by its state alone. To be called in a helper
+/// process, whose end ends what still reads.
+[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources);
+
+/// The kernel function in which the main thread waits; empty: it does not, or the kernel does not say.
+[[nodiscard]] std::string kernel_function_of(pid_t process);
+
+/// Seconds since a worker last wrote a line or called heartbeat() or progress(), or was started.
+struct QuietSeconds {
+  double all = 0;     ///< of the last one
+  double others = 0;  ///< of the one before it, if there is one
+};
+[[nodiscard]] QuietSeconds quiet_seconds(const control::NodeStatus& status);
+
+}  // namespace muster

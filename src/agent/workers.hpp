@@ -1,0 +1,150 @@
+#pragma once
+
+// The worker processes of this node: starts and signals them, knows their pids and times.
+
+#include "base/file_io.hpp"
+#include "plan/launch_plan.hpp"
+#include "process/descendants.hpp"
+#include "process/programs.hpp"
+#include "process/reaper.hpp"
+#include "process/spawn.hpp"
+#include "run/run_options.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Source of a worker's environment.
+struct InheritedEnvironment {
+  const std::map<std::string, std::string>& variables;  ///< inherited
+  std::string marker;                                   ///< empty: keeps the inherited one
+};
+
+/// Streams and terminal of one worker.
+struct WorkerStart {
+  const std::string& executable;
+  int standard_input = -1;     ///< a descriptor of ours
+  bool leads_session = false;  ///< as in `SpawnRequest`
+  int terminal = -1;           ///< likewise
+  OutputConnection output;
+  /// Takes the ends that we read.
+  std::function<Result<>(StreamEnds)> connect;
+};
+
+class Workers {
+ public:
+  Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings);
+
+  /// Starts a worker after `connect` has taken its output. Fails as `connect` and `Spawner::spawn` do.
+  [[nodiscard]] Result<> start(std::size_t worker, const WorkerStart& how);
+
+  /// To be called when a worker has been reaped: from now on its pid may be reused.
+  void note_end(const Death& death);
+
+  /// Sends a signal to each living worker and its group, or to one worker.
+  void signal_all(int signal) const;
+  void signal(std::size_t worker, int signal) const;
+  /// Ends a worker by SIGABRT, at which Python shows its stacks (faulthandler), without a core file. The stop signal
+  /// that follows would end it before that, so it does not get it.
+  void abort(std::size_t worker);
+  [[nodiscard]] bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
+  /// The `informed_programs` of the living workers.
+  [[nodiscard]] std::vector<Process> programs_for(int signal) const;
+  /// Forwards a signal to all workers that is not a stop request: to their programs, or SIGWINCH, SIGCONT and SIGTSTP
+  /// to their groups.
+  void pass_on(int signal);
+  /// Sends SIGSTOP to workers that lead sessions: SIGTSTP does nothing in orphaned process groups (credentials(7)).
+  void hold();
+  /// Sends SIGCONT to all workers, whoever stopped them.
+  void go_on();
+  /// True if we have stopped the worker.
+  [[nodiscard]] bool is_held(std::size_t worker) const { return states_[worker].is_held; }
+  /// True if a forwarded signal ended the worker.
+  [[nodiscard]] bool has_passed_on(const ExitStatus& status) const;
+
+  /// The programs of each worker that the stop signal is to be sent to; of one that has started ranks, theirs: mpirun
+  /// would kill them a second later. Workers that ran at `asked_at` have got it already. Without /proc, sends the
+  /// signal to the groups of the workers instead.
+  [[nodiscard]] std::vector<std::vector<Process>> begin_stop(
+      int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
+
+  /// True if the worker was exiting already when it got the stop signal.
+  [[nodiscard]] bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }
+
+  [[nodiscard]] Reaper& reaper() { return reaper_; }
+  [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
+  [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
+  /// The living worker with this pid; empty: none.
+  [[nodiscard]] std::optional<std::size_t> find(pid_t pid) const;
+  /// The living worker that is `pid` or an ancestor of it; else an ended one with that pid; empty: none.
+  [[nodiscard]] std::optional<std::size_t> find_above(pid_t pid) const;
+  /// Sends a signal, or 0 for none, to a process that is a living worker or descends from one, and to no other.
+  /// Returns that worker.
+  [[nodiscard]] std::optional<std::size_t> signal_member(pid_t pid, int signal) const;
+  [[nodiscard]] std::chrono::steady_clock::time_point started(std::size_t worker) const {
+    return states_[worker].started;
+  }
+  /// When the worker was found dead.
+  [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const { return states_[worker].ended; }
+  /// Resources used by a worker that failed.
+  [[nodiscard]] const ProcessUse& use(std::size_t worker) const { return states_[worker].use; }
+  /// The user as whom a worker ended; 0: root, or unknown.
+  [[nodiscard]] uid_t user(std::size_t worker) const { return states_[worker].user; }
+  [[nodiscard]] double run_time_seconds(std::size_t worker) const;
+  [[nodiscard]] std::set<pid_t> living_pids() const;
+  /// errno of binding the last worker to memory nodes, equal for all workers; 0: none.
+  [[nodiscard]] int memory_refusal() const { return memory_refusal_; }
+  /// Why the last worker writes into a pipe and not into a pty.
+  [[nodiscard]] const std::optional<Error>& terminal_refusal() const { return terminal_refusal_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct State {
+    pid_t pid = -1;
+    bool is_alive = false;
+    bool leads_session = false;
+    bool is_held = false;  ///< by us
+    bool was_exiting = false;
+    bool is_aborted = false;
+    Clock::time_point started{};
+    Clock::time_point ended{};
+    ProcessUse use{};
+    uid_t user = 0;
+  };
+
+  template <typename Is>
+  [[nodiscard]] std::optional<std::size_t> find_by(const Is& is_it) const;
+  [[nodiscard]] std::vector<std::string> environment_of(const WorkerPlan& worker) const;
+
+  const LaunchPlan& plan_;
+  InheritedEnvironment surroundings_;
+  Spawner spawner_;
+  Reaper reaper_;
+  std::vector<State> states_;
+  int memory_refusal_ = 0;
+  std::optional<Error> terminal_refusal_;
+  std::set<int> passed_on_;
+};
+
+// Ranks that mpirun and its daemons have started.
+
+/// The ranks below `starter`, without what they have started themselves.
+[[nodiscard]] std::vector<Process> mpirun_ranks(pid_t starter);
+
+/// Orphans of ranks among the descendants of the subreaper `root`: its children that belong to ranks, and their
+/// descendants, parents first. Empty while a rank lives, since processes of ranks then have another parent.
+[[nodiscard]] std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
+                                                 bool (*belongs_to_rank)(pid_t));
+
+/// Orphans of ranks below this process, from /proc. Takes microseconds if there are none.
+[[nodiscard]] std::vector<Process> left_by_local_ranks();
+
+}  // namespace muster

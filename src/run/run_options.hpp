@@ -1,0 +1,98 @@
+#pragma once
+
+// Options of a run on this node. None of them changes what workers see.
+
+#include "base/when.hpp"
+#include "hang/questions.hpp"
+#include "notices/suspend_options.hpp"
+#include "process/inherited.hpp"
+#include "run/selection.hpp"
+#include "supervise/supervisor.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace muster {
+
+/// When workers' lines on a console get a prefix.
+enum class PrefixWhen {
+  Auto,        ///< if the job has more than one worker
+  OnTerminal,  ///< as Auto, but only on a terminal
+  Always,
+  Never
+};
+
+/// The workers that inherit standard input; others read /dev/null.
+enum class InputFor {
+  SingleWorker,  ///< none, where there are several workers
+  ChosenWorker,
+  All,  ///< shared
+  None
+};
+
+/// The streams that are terminals, with their width in columns; 0: unknown.
+struct Terminals {
+  std::optional<std::size_t> out;
+  std::optional<std::size_t> error;
+};
+
+/// Connection to the remote launcher that started this agent on its host.
+struct LauncherInfo {
+  int fd = -1;            ///< the launcher's orders arrive here
+  std::string nonce;      ///< marks our control lines for the launcher
+  std::string host;       ///< the launcher's name for this host
+  bool is_first = false;  ///< this agent prints what concerns all nodes
+  Terminals terminals;    ///< terminals of the launcher, where our output is shown
+};
+
+/// Times after which something is done about a job that is quiet, and how (docs/hangs.md).
+struct HangOptions {
+  std::chrono::milliseconds report{60'000};    ///< it is reported; 0: never
+  std::chrono::milliseconds timeout{0};        ///< its attempt ends if it hangs; 0: never
+  std::chrono::milliseconds first_meeting{0};  ///< likewise, before its ranks have met; 0: never
+  /// A worker fails that is in one uninterruptible system call for so long; 0: never.
+  std::chrono::milliseconds call{0};
+  std::string command;                                      ///< run when it is reported; empty: none
+  std::set<hang::Question> asks = hang::usual_questions();  ///< that a look at the ranks may ask
+};
+
+/// Options of a run; none of them changes what workers see.
+struct RunOptions {
+  std::chrono::milliseconds grace{30'000};         ///< between stop signal and SIGKILL
+  StopSignals stop_signals;                        ///< signals that ask the job to end
+  std::chrono::milliseconds console_stall{5'000};  ///< a console that accepts no byte for this long is stalled
+  Selection selection;                             ///< output shown on the console and written to files
+  std::optional<Sourced<std::string>> events;      ///< file for the transitions of this node
+  std::optional<Sourced<std::string>> trace;       ///< the same as a trace
+  std::optional<Sourced<std::string>> metrics;     ///< address or file for the metrics of this node
+  std::string log_dir;                             ///< empty, and files are wanted: a temporary directory
+  LineFilter duplicate_out;                        ///< lines that also go to the node's filtered_stdout.log
+  LineFilter duplicate_err;
+  PrefixWhen prefix = PrefixWhen::Auto;
+  PrefixTemplate prefix_template;  ///< empty: the rank
+  When colour = When::Auto;        ///< Auto: on a terminal, unless NO_COLOR is set
+  When terminals = When::Auto;     ///< whether workers write into ptys; Auto: where the output is shown on a terminal
+  InputFor input_for = InputFor::SingleWorker;
+  LocalRank input_rank{};  ///< for ChosenWorker
+  SuspendOptions suspend;
+  HangOptions hangs;
+  std::string state_folder;  ///< of the job, kept between its runs; empty: not wanted
+  std::string host_name;
+  std::optional<LauncherInfo> launcher;  ///< empty: not started by a remote launcher
+
+  /// True when something is written to files.
+  [[nodiscard]] bool needs_files() const {
+    return selection.needs_files() || !duplicate_out.is_empty() || !duplicate_err.is_empty();
+  }
+};
+
+/// True for TERM=dumb: the terminal shows text only.
+[[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
+
+/// True if text on `fd`, a stream of ours, may be coloured.
+[[nodiscard]] bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);
+
+}  // namespace muster
