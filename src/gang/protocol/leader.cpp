@@ -1,42 +1,61 @@
-// Implements the leader's event handling, timers, exchange and status queries. leader_join.cpp admits agents and
-// waits for nodes, leader_start.cpp starts attempts and suspends them, leader_end.cpp ends them, leader_claims.cpp
-// checks what a node may speak of.
+// Passes events and messages to the parts of the leader.
 #include "gang/protocol/leader.hpp"
 
+#include "base/signals.hpp"
 #include "base/text.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
+#include <variant>
 
 namespace muster::gang {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-Leader::Leader(GangConfig config, Instant now)
-    : config_(std::move(config)),
-      roster_(config_.job.most_nodes),
-      exchange_(config_.keys),
-      rendezvous_timer_(config_.options, now),
-      early_exit_(config_.options),
-      newcomers_call_(config_.options.last_call),
-      restart_decider_(config_.options.restarts),
-      fence_(config_.options.heartbeat_timeout, now),
-      next_silence_check_(now + silence_check_interval()),
-      rest_until_(now) {
-  config_.job = normalized(std::move(config_.job));
+std::chrono::milliseconds SilenceCheck::interval() const {
+  return std::min<std::chrono::milliseconds>(timeout_ / 8, std::chrono::seconds(1));
 }
 
+std::vector<LinkId> SilenceCheck::look(Roster& roster, Instant now) {
+  std::vector<LinkId> silent;
+  if (now < next_ || !roster.has_others()) {
+    return silent;
+  }
+  // This process may have been stopped itself: then the other nodes' messages are still unread.
+  const Instant::duration asleep = now - next_;
+  const bool was_asleep = asleep > interval();
+  next_ = now + interval();
+  for (auto& [link, member] : roster.members()) {
+    if (was_asleep) {
+      member.last_heard = std::min(member.last_heard + asleep, now);
+    }
+    if (link != kOwnLink && now - member.last_heard > timeout_) {
+      silent.push_back(link);
+    }
+  }
+  return silent;
+}
+
+Leader::Leader(GangConfig config, Instant now)
+    : gang_(std::move(config), now),
+      silence_(gang_.config.options.heartbeat_timeout, now),
+      own_ranks_(gang_),
+      questions_(gang_),
+      admission_(gang_),
+      goodbye_(gang_),
+      rendezvous_(gang_, admission_, goodbye_, now),
+      attempt_start_(gang_, admission_, rendezvous_, goodbye_),
+      suspension_(gang_, admission_),
+      attempt_end_(gang_, admission_, rendezvous_, suspension_, goodbye_, now) {}
+
 LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
-  if (state_ != State::Finished) {
+  if (gang_.state != State::Finished) {
     std::visit([&](const auto& happened) { handle(happened, now); }, event);
   }
-  if (newcomers_call_.is_over(now)) {
-    scale_up(now);
+  if (admission_.is_newcomers_call_over(now)) {
+    attempt_end_.scale_up(now);
   }
-  return std::exchange(actions_, {});
+  return std::exchange(gang_.actions, {});
 }
 
 std::optional<Instant> Leader::next_wake() const {
@@ -46,103 +65,116 @@ std::optional<Instant> Leader::next_wake() const {
       wake = wake ? std::min(*wake, *moment) : *moment;
     }
   };
-  if (roster_.has_others() && state_ != State::Finished) {
-    at(next_silence_check_);
+  if (gang_.roster.has_others() && gang_.state != State::Finished) {
+    at(silence_.next());
   }
-  switch (state_) {
-    case State::Rendezvous:
-      if (!waits_for_port_ && !start_due_) {
-        at(rendezvous_timer_.next_wake());
-      }
-      break;
-    case State::Running:
-      at(early_exit_.deadline());
-      at(newcomers_call_.end());
-      at(notice_ ? std::optional(notice_->deadline) : std::nullopt);
-      break;
-    case State::Resting:
-      at(rest_until_);
-      break;
-    case State::Finishing:
-      at(goodbye_deadline_);
-      break;
-    case State::Stopping:
-      if (roster_.has_others()) {
-        at(stop_deadline_);
-      }
-      break;
-    case State::Finished:
-      break;
+  at(attempt_end_.next_wake());
+  if (gang_.state == State::Rendezvous) {
+    at(rendezvous_.next_wake());
+  } else if (gang_.state == State::Running) {
+    at(gang_.early_exit.deadline());
+    at(admission_.newcomers_call_end());
+    at(suspension_.deadline());
+  } else if (gang_.state == State::Finishing) {
+    at(goodbye_.deadline());
   }
   return wake;
 }
 
+std::vector<std::string> Leader::awaited() const {
+  std::vector<std::string> names;
+  for (const auto& [link, member] : gang_.roster.members()) {
+    const std::string name = member.seat ? "node " + std::to_string(*member.seat) : "the spare " + describe(member);
+    if (link != kOwnLink && gang_.state == State::Finishing) {
+      names.push_back("goodbye of " + name);
+    } else if (link != kOwnLink && gang_.state == State::Stopping && !member.has_ended) {
+      names.push_back("end of the workers of " + name);
+    }
+  }
+  return names;
+}
+
 // --- Events -------------------------------------------------------------------------------------
 
+void Leader::handle(const Joined& arrived, Instant now) {
+  if (admission_.admit(arrived, now)) {
+    rendezvous_.place(arrived.link, now);
+  }
+}
+
 void Leader::handle(const Received& received, Instant now) {
-  Member* const member = roster_.find(received.link);
+  Member* const member = gang_.roster.find(received.link);
   if (member == nullptr) {
     return;  // the link was dropped while this message was on its way
   }
   member->last_heard = now;
   if (member->seat) {
-    settle_claims(*member->seat);
+    admission_.settle_claims(*member->seat);
   }
   std::visit([&](const auto& message) { take(received.link, message, now); }, received.message);
-  if (start_due_) {
-    try_start(now);
+  rendezvous_.try_delayed_start(now);
+}
+
+void Leader::handle(const LinkLost& lost, Instant now) {
+  Member* const member = gang_.roster.find(lost.link);
+  if (member == nullptr) {
+    return;
   }
+  const bool is_in_attempt = !member->has_ended;
+  if (is_in_attempt) {
+    lose(lost.link, lost.why, now);
+  } else {
+    release(lost.link, lost.why, now);
+  }
+  goodbye_.dissolve_if_alone();
+}
+
+void Leader::handle(const AuthFailed& stranger, Instant /*now*/) {
+  gang_.roster.note_stranger(stranger.peer, stranger.why);
 }
 
 void Leader::handle(const PortReserved& reserved, Instant now) {
-  waits_for_port_ = false;
-  if (state_ != State::Rendezvous) {
-    return;  // the job was stopped meanwhile
-  }
-  if (!reserved.error.empty()) {
-    conclude(make_end(EndKind::SystemRefused, reserved.error), now);
-  } else if (is_enough_ready()) {
-    start_with_ready(reserved.offer, now);
-  } else {  // a node left meanwhile
-    seat_spares();
-    try_start(now);
+  if (rendezvous_.take_port(reserved, now)) {
+    attempt_start_.start_with_ready(reserved.offer, now);
   }
 }
 
 void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
-  rendezvous_timer_.note_unresolved(found.unresolved);
+  rendezvous_.note_unresolved(found.unresolved);
 }
 
 void Leader::handle(const Tick& /*tick*/, Instant now) {
-  if (roster_.has_others() && now >= next_silence_check_) {
-    check_silence(now);
+  for (const LinkId link : silence_.look(gang_.roster, now)) {
+    disconnect(link, "was silent for " + whole_seconds(gang_.config.options.heartbeat_timeout), now);
   }
-  if (state_ == State::Rendezvous) {
-    report_progress(now);
-    try_start(now);
+  if (gang_.state == State::Rendezvous) {
+    rendezvous_.on_tick(now);
   }
-  if (state_ == State::Rendezvous && !waits_for_port_ && !start_due_) {
-    check_deadlines(now);
+  attempt_end_.on_tick(now);
+  if (attempt_end_.is_stop_overdue(now)) {
+    give_up_late_nodes(now);
   }
-  if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {
-    end_by_early_exit(now);
-  }
-  if (state_ == State::Running && notice_ && now >= notice_->deadline) {
-    end_at_deadline(now);
-  }
-  if (state_ == State::Stopping && now >= stop_deadline_) {
-    give_up_stopping(now);
-  }
-  if (state_ == State::Resting && now >= rest_until_) {
-    gather(now);
-  }
-  if (state_ == State::Finishing && now >= goodbye_deadline_) {
-    drop_all_links();
+  if (gang_.state == State::Finishing && now >= goodbye_.deadline()) {
+    goodbye_.drop_all_links();
   }
 }
 
+void Leader::give_up_late_nodes(Instant now) {
+  for (const LinkId link : attempt_end_.take_late_nodes(now)) {
+    const Member* const member = gang_.roster.find(link);
+    if (member != nullptr && !member->has_ended) {
+      gang_.say(Level::Warning, "node " + to_string(*member->node_rank) + ", " + describe(*member) +
+                                    ", does not say that its workers have ended: going on without it");
+      lose(link, "did not say that its workers have ended", now);
+      gang_.drop(link);
+    }
+  }
+}
+
+// --- Messages -----------------------------------------------------------------------------------
+
 void Leader::take(LinkId link, const Heartbeat& /*beat*/, Instant /*now*/) {
-  send(link, Heartbeat{});
+  gang_.send(link, Heartbeat{});
 }
 
 /// The node's inputs have arrived, or it waits for them again before the next attempt.
@@ -151,94 +183,130 @@ void Leader::take(LinkId link, const InputStatus& preparing, Instant now) {
     end_unprepared(link, preparing, now);
     return;
   }
-  roster_.find(link)->join.waits_for = preparing.waits_for;
-  follow_readiness(link, now);
+  gang_.roster.find(link)->join.waits_for = preparing.waits_for;
+  rendezvous_.follow_readiness(link, now);
 }
 
 /// Handles a node that waited for its inputs in vain. A replacement would wait for the same file, so the job ends,
 /// unless it can do without the node: a spare, or a node above the minimum.
 void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant now) {
-  Member& member = *roster_.find(link);
+  Member& member = *gang_.roster.find(link);
   const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
   const std::string seat = member.seat ? "node " + std::to_string(*member.seat) + ", " : "";
   JobEnd end = make_end(is_in_vain ? EndKind::Incomplete : EndKind::BadInput,
                         seat + describe(member) + ": " + preparing.waits_for);
-  const bool may_go =
-      link != kOwnLink && is_in_vain && !config_.job.total_slots && roster_.seated() > config_.job.least_nodes;
+  const bool may_go = link != kOwnLink && is_in_vain && !gang_.config.job.total_slots &&
+                      gang_.roster.seated() > gang_.config.job.least_nodes;
   if (!member.seat || may_go) {
-    send(link, Finish{recorded(std::move(end))});
-    actions_.emplace_back(Drop{link});
+    gang_.send(link, Finish{gang_.recorded(std::move(end))});
+    gang_.drop(link);
     release(link, "has not got what it needs: " + preparing.waits_for, now);
   } else {
     member.cannot_go_on = std::move(end);
+    rendezvous_.note_unable_node();
     member.join.waits_for = preparing.waits_for;
-    follow_readiness(link, now);
+    rendezvous_.follow_readiness(link, now);
+  }
+}
+
+void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
+  for (const ExchangeOutcome& outcome : gang_.exchange.take(link, contribute)) {
+    const auto* const violation = std::get_if<Violation>(&outcome);
+    if (violation != nullptr && link != kOwnLink) {
+      disconnect(link, violation->why, now);
+    } else if (violation != nullptr) {
+      carry_out(Error{ErrorKind::System, violation->why}, now);
+    } else {
+      carry_out(outcome, now);
+    }
+  }
+  rendezvous_.forget_pending();
+  if (gang_.roster.find(link) != nullptr) {
+    rendezvous_.follow_readiness(link, now);
+  }
+}
+
+/// Sends what the nodes have brought together. What cannot be merged ends the job, because another attempt would
+/// contribute the same.
+void Leader::carry_out(const ExchangeOutcome& outcome, Instant now) {
+  if (const auto* const delivery = std::get_if<Delivery>(&outcome)) {
+    for (const Merged& chunk : delivery->chunks) {
+      gang_.send(delivery->links, chunk);
+    }
+    return;
+  }
+  JobEnd end = GangState::end_of(std::get<Error>(outcome));
+  if (gang_.state == State::Running) {
+    gang_.end = gang_.recorded(end);
+    attempt_end_.end_attempt(std::move(end), SIGTERM, now);
+  } else if (gang_.state == State::Rendezvous) {
+    goodbye_.conclude(std::move(end), now);
   }
 }
 
 void Leader::take(LinkId link, const Failed& failed, Instant now) {
-  const bool is_of_this = failed.attempt == attempt_.number() && roster_.find(link)->node_rank;
-  if (!is_of_this || (state_ != State::Running && state_ != State::Stopping)) {
+  const bool is_of_this = failed.attempt == gang_.attempt.number() && gang_.roster.find(link)->node_rank;
+  if (!is_of_this || (gang_.state != State::Running && gang_.state != State::Stopping)) {
     return;
   }
-  const auto failure = own_failure(link, failed.failure);
+  const auto failure = own_ranks_.own_failure(link, failed.failure);
   if (!failure) {
     return;
   }
-  attempt_.note_failure(*failure);
-  if (state_ == State::Running && !notice_) {
-    attempt_.note_first_failure(*failure);
-    end_attempt(end_of(*failure), SIGTERM, now, describe_failure(*failure));
+  gang_.attempt.note_failure(*failure);
+  if (gang_.state == State::Running && !suspension_.is_noticed()) {
+    gang_.attempt.note_first_failure(*failure);
+    attempt_end_.end_attempt(gang_.end_of(*failure), SIGTERM, now, describe_failure(*failure));
   }
 }
 
 void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
-  const Member& member = *roster_.find(link);
-  if (succeeded.attempt != attempt_.number() || !member.node_rank ||
-      (succeeded.pid > 0 && !is_of(link, succeeded.global_rank))) {
+  const Member& member = *gang_.roster.find(link);
+  if (succeeded.attempt != gang_.attempt.number() || !member.node_rank ||
+      (succeeded.pid > 0 && !own_ranks_.is_of(link, succeeded.global_rank))) {
     return;
   }
-  if (state_ == State::Running || state_ == State::Stopping) {
-    attempt_.note_success(*member.node_rank, member.join.node.host, succeeded);
+  if (gang_.state == State::Running || gang_.state == State::Stopping) {
+    gang_.attempt.note_success(*member.node_rank, member.join.node.host, succeeded);
   }
-  if (state_ == State::Running) {
-    note_success(link, succeeded, now);
+  if (gang_.state == State::Running) {
+    attempt_end_.note_success(link, succeeded, now);
   }
 }
 
 void Leader::take(LinkId link, const AttemptOver& ended, Instant now) {
-  Member& member = *roster_.find(link);
-  if (ended.attempt != attempt_.number() || member.has_ended) {
+  Member& member = *gang_.roster.find(link);
+  if (ended.attempt != gang_.attempt.number() || member.has_ended) {
     return;
   }
   member.has_ended = true;
-  attempt_.note_node_ended();
-  if (auto failure = ended.failure ? own_failure(link, *ended.failure) : std::nullopt) {
-    attempt_.note_failure(std::move(*failure));
+  gang_.attempt.note_node_ended();
+  if (auto failure = ended.failure ? own_ranks_.own_failure(link, *ended.failure) : std::nullopt) {
+    gang_.attempt.note_failure(std::move(*failure));
   }
-  attempt_.note_other_failures(own_failures(link, ended.also_failed));
-  attempt_.note_progress(ended.made_progress);
-  if (ended.gave_up && !restart_decider_.is_forbidden()) {
-    restart_decider_.forbid_restarts();
-    say(Level::Error, "node " + to_string(*member.node_rank) + ", " + describe(member) +
-                          ", could not kill a process of attempt " + std::to_string(attempt_.number()) +
-                          ": there is no other attempt beside it");
+  gang_.attempt.note_other_failures(own_ranks_.own_failures(link, ended.also_failed));
+  gang_.attempt.note_progress(ended.made_progress);
+  if (ended.gave_up && !gang_.restart_decider.is_forbidden()) {
+    gang_.restart_decider.forbid_restarts();
+    gang_.say(Level::Error, "node " + to_string(*member.node_rank) + ", " + describe(member) +
+                                ", could not kill a process of attempt " + std::to_string(gang_.attempt.number()) +
+                                ": there is no other attempt beside it");
   }
-  if (restart_decider_.is_forbidden() && state_ == State::Stopping && !end_) {
-    end_ = attempt_.end_without_restart();
+  if (gang_.restart_decider.is_forbidden() && gang_.state == State::Stopping && !gang_.end) {
+    gang_.end = gang_.attempt.end_without_restart();
   }
   if (member.leaving_after) {
     release(link, "was stopped by " + signal_name(*member.leaving_after), now);
   }
-  if (state_ == State::Running && notice_ && attempt_.is_over()) {
-    end_after_all_have_ended(now);
+  if (gang_.state == State::Running && suspension_.is_noticed() && gang_.attempt.is_over()) {
+    attempt_end_.end_suspended(suspension_.after_all_have_ended(now), now);
     return;
   }
-  after_an_end(now);
+  attempt_end_.after_an_end(now);
 }
 
 void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
-  Member& member = *roster_.find(link);
+  Member& member = *gang_.roster.find(link);
   if (member.leaving_after) {
     return;  // a repeated signal
   }
@@ -248,323 +316,169 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
     return;
   }
   if (asked.is_urgent) {
-    hurry(member, asked.signal, now);
+    attempt_end_.hurry(member, asked.signal, now);
     return;
   }
-  if (asked.most_grace && state_ == State::Stopping) {
-    send(nodes_that_have_not_ended(), Stop{attempt_.number(), asked.signal, attempt_.reason(), end_,
-                                           /*is_urgent=*/false, asked.most_grace});
+  if (asked.most_grace && gang_.state == State::Stopping) {
+    attempt_end_.limit_grace(asked);
   }
-  if (end_ || state_ == State::Finishing) {
+  if (gang_.end || gang_.state == State::Finishing) {
     return;
   }
-  if (link != kOwnLink && state_ == State::Rendezvous && attempt_.number() == 0) {
-    roster_.leave_seat(link, "left: was stopped by " + signal_name(asked.signal));
+  if (link != kOwnLink && gang_.state == State::Rendezvous && gang_.attempt.number() == 0) {
+    gang_.roster.leave_seat(link, "left: was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
     return;  // nothing has started: another node may take its place
   }
-  if (link != kOwnLink && can_continue_without(link, now)) {
+  if (link != kOwnLink && attempt_end_.can_continue_without(link, now)) {
     continue_without(link, asked.signal, now);
     return;
   }
-  asked_grace_ = asked.most_grace;
-  const std::string request = describe_request(member, asked.signal);
-  JobEnd end = end_by_request(request, asked.signal);
-  if (state_ == State::Running) {
-    end_attempt(std::move(end), asked.signal, now, request);
-  } else if (state_ == State::Stopping) {
-    end_ = recorded(std::move(end));  // no other attempt; the workers are ending already
-    after_an_end(now);
-  } else {
-    conclude(std::move(end), now);
-  }
-}
-
-/// "node 1 was asked to stop (SIGTERM)"; empty in a job of one node, which needs no name.
-std::string Leader::describe_request(const Member& member, int signal) const {
-  const auto seat = member.seat ? std::to_string(*member.seat) : "";
-  const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
-  return config_.job.most_nodes == 1 ? "" : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
-}
-
-JobEnd Leader::end_by_request(const std::string& request, int signal) {
-  JobEnd end = end_by_signal(signal);
-  end.reason += request.empty() ? "" : ": " + request;
-  return end;
-}
-
-/// A person who asks again ends the grace of all nodes.
-void Leader::hurry(const Member& asked, int signal, Instant now) {
-  const std::string request = describe_request(asked, signal);
-  if (state_ == State::Running) {
-    end_attempt(end_by_request(request, signal), signal, now, request);
-  }
-  if (state_ != State::Stopping) {
-    return;
-  }
-  if (!end_) {
-    end_ = recorded(end_by_request(request, signal));
-  }
-  send(nodes_that_have_not_ended(), Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
-}
-
-std::vector<LinkId> Leader::nodes_that_have_not_ended() const {
-  std::vector<LinkId> alive;
-  for (const LinkId link : attempt_.nodes()) {
-    const Member* const member = roster_.find(link);
-    if (member != nullptr && !member->has_ended) {
-      alive.push_back(link);
-    }
-  }
-  return alive;
+  attempt_end_.stop_by_request(member, asked, now);
 }
 
 /// Ends the attempt because one node leaves, such as by a drain, if the job has another node or may be smaller.
 void Leader::continue_without(LinkId link, int signal, Instant now) {
-  Member& member = *roster_.find(link);
+  Member& member = *gang_.roster.find(link);
   const std::string reason =
       "node " + std::to_string(*member.seat) + ", " + describe(member) + ", leaves after " + signal_name(signal);
-  say(Level::Warning, reason + ": going on without it");
+  gang_.say(Level::Warning, reason + ": going on without it");
   member.leaving_after = signal;
-  const bool is_missed = state_ == State::Running && member.is_missed_if_lost();
+  const bool is_missed = gang_.state == State::Running && member.is_missed_if_lost();
   if (member.has_ended) {
     release(link, "was stopped by " + signal_name(signal), now);
   }
   if (is_missed) {
-    end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
+    attempt_end_.end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
   }
 }
 
-template <typename Other>
-void Leader::take(LinkId link, const Other& unexpected, Instant now) {
-  const std::string name = name_of(Message(unexpected));
-  handle(LinkLost{link, "sent the message '" + name + "', which no agent sends here"}, now);
-  actions_.emplace_back(Drop{link});
-}
-
-// --- Time ---------------------------------------------------------------------------------------
-
-milliseconds Leader::silence_check_interval() const {
-  return std::min<milliseconds>(config_.options.heartbeat_timeout / 8, seconds(1));
-}
-
-void Leader::check_silence(Instant now) {
-  // This process may have been stopped itself: then the other nodes' messages are still unread.
-  const Instant::duration asleep = now - next_silence_check_;
-  const bool was_asleep = asleep > silence_check_interval();
-  next_silence_check_ = now + silence_check_interval();
-  std::vector<LinkId> silent;
-  for (auto& [link, member] : roster_.members()) {
-    if (was_asleep) {
-      member.last_heard = std::min(member.last_heard + asleep, now);
-    }
-    if (link != kOwnLink && now - member.last_heard > config_.options.heartbeat_timeout) {
-      silent.push_back(link);
-    }
-  }
-  for (const LinkId link : silent) {
-    if (roster_.find(link) != nullptr) {
-      const std::string why = "was silent for " + whole_seconds(config_.options.heartbeat_timeout);
-      handle(LinkLost{link, why}, now);
-      actions_.emplace_back(Drop{link});
-    }
-  }
-}
-
-void Leader::send(LinkId link, Message message) {
-  actions_.emplace_back(SendTo{{link}, std::move(message)});
-}
-
-void Leader::send(std::vector<LinkId> links, Message message) {
-  if (!links.empty()) {
-    actions_.emplace_back(SendTo{std::move(links), std::move(message)});
-  }
-}
-
-void Leader::say(Level level, std::string text) {
-  actions_.emplace_back(LogLine{level, std::move(text)});
-}
-
-// The leader's use of the exchange: it tracks missing contributions, distributes results, and drops nodes that break
-// the protocol.
-
-namespace {
-
-JobEnd end_of_exchange(const Error& why) {
-  switch (why.kind) {
-    case ErrorKind::BadData:
-      return make_end(EndKind::BadInput, why.message);
-    case ErrorKind::Incomplete:
-      return make_end(EndKind::Incomplete, why.message);
-    default:
-      return make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why.message);
-  }
-}
-
-}  // namespace
-
-/// A node is ready when its inputs have arrived and its contributions have reached the leader.
-void Leader::note_readiness(LinkId link) {
-  const std::string missing = exchange_.missing(link);
-  const std::string& inputs = roster_.find(link)->join.waits_for;
-  roster_.note_inputs(link, inputs.empty() && !missing.empty() ? "its " + missing + " to reach the leader" : inputs);
-}
-
-/// Updates a node's readiness. A spare that became ready may be needed.
-void Leader::follow_readiness(LinkId link, Instant now) {
-  note_readiness(link);
-  if (!roster_.find(link)->seat) {
-    if (state_ == State::Rendezvous) {
-      seat_spares();
-    }
-    note_newcomers(now);
-  }
-  try_start(now);
-}
-
-void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
-  carry_out(exchange_.take(link, contribute), now);
-  pending_for_.clear();
-  if (roster_.find(link) != nullptr) {
-    follow_readiness(link, now);
-  }
-}
-
-/// True while the values of the seated nodes do not fit together. Checked again when one of them contributes again,
-/// or when other nodes are to start.
-bool Leader::holds_back(Instant now) {
-  const std::vector<LinkId> nodes = roster_.in_order();
-  const bool is_first = pending_.empty();  // later changes are part of the progress messages
-  pending_ = exchange_.pending(exchange_nodes(nodes));
-  pending_for_ = nodes;
-  rendezvous_timer_.note_pending(!pending_.empty(), now);
-  if (!pending_.empty() && is_first) {
-    say(Level::Info, pending_);
-    std::vector<LinkId> others = nodes;
-    std::erase(others, kOwnLink);
-    send(std::move(others), Waiting{pending_});
-  }
-  return !pending_.empty();
-}
-
-void Leader::carry_out(const ExchangeOutcomes& outcomes, Instant now) {
-  for (const ExchangeOutcome& outcome : outcomes) {
-    std::visit([&](const auto& one) { carry_out(one, now); }, outcome);
-  }
-}
-
-void Leader::carry_out(const Delivery& delivery, Instant /*now*/) {
-  for (const Merged& chunk : delivery.chunks) {
-    send(delivery.links, chunk);
-  }
-}
-
-void Leader::carry_out(const Violation& violation, Instant now) {
-  if (violation.link == kOwnLink) {
-    carry_out(Error{ErrorKind::System, violation.why}, now);
+void Leader::take(LinkId /*link*/, const SuspendRequested& asked, Instant now) {
+  if (asked.is_withdrawn) {
+    withdraw_notice(now);
     return;
   }
-  handle(LinkLost{violation.link, violation.why}, now);
-  actions_.emplace_back(Drop{violation.link});
-}
-
-/// Ends the job, because another attempt would contribute the same.
-void Leader::carry_out(const Error& why, Instant now) {
-  JobEnd end = end_of_exchange(why);
-  if (state_ == State::Running) {
-    end_ = recorded(end);
-    end_attempt(std::move(end), SIGTERM, now);
-  } else if (state_ == State::Rendezvous) {
-    conclude(std::move(end), now);
+  if (gang_.end || gang_.state == State::Finishing) {
+    return;  // the job ends already
+  }
+  const std::string source = asked.source;
+  if (gang_.state == State::Running) {
+    suspension_.note_notice(source, asked.within, now);
+  } else if (gang_.state == State::Stopping) {
+    attempt_end_.end_without_restart(Suspension::end_by(source, "the workers were ending"), now);
+  } else {
+    goodbye_.conclude(Suspension::end_by(source, "no worker was running"), now);
   }
 }
 
-// Sends status queries to all nodes and the reports back to the asking agent. The leader stores no report. See
-// docs/control.md.
+/// A worker that has failed since the notice counts as failed.
+void Leader::withdraw_notice(Instant now) {
+  if (!suspension_.is_noticed() || gang_.state != State::Running) {
+    return;
+  }
+  gang_.attempt.take_first_failure();
+  if (const auto& failure = gang_.attempt.first_failure()) {
+    suspension_.forget();
+    attempt_end_.end_attempt(gang_.end_of(*failure), SIGTERM, now, describe_failure(*failure));
+  } else if (const std::string why = suspension_.withdraw(); !why.empty()) {
+    attempt_end_.end_suspended(why, now);
+  }
+}
 
-namespace {
-
-/// Limit of pending queries. The oldest is dropped; its agent times out.
-constexpr std::size_t kMostQuestions = 16;
-/// Limit of the reports for one agent. It receives those of thousands of nodes one by one, and its send queue must
-/// not overflow and end its link.
-constexpr std::size_t kMostAnswerBytes = std::size_t{2} << 20U;
-
-}  // namespace
+void Leader::take(LinkId /*link*/, const WorkSaved& saved, Instant now) {
+  if (gang_.state == State::Running && saved.attempt == gang_.attempt.number()) {
+    attempt_end_.end_suspended(suspension_.note_saved(saved.process, now), now);
+  }
+}
 
 void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
-  if (state_ == State::Finishing) {
-    return;
-  }
-  const std::vector<LinkId> links = roster_.links();
-  if (questions_.size() >= kMostQuestions) {
-    questions_.erase(questions_.begin());
-  }
-  Question& question = questions_[++last_question_];
-  question.asker = link;
-  question.number = asked.number;
-  question.awaited = std::set<LinkId>(links.begin(), links.end());
-  send(links, StatusQuery{last_question_, asked.what});
+  questions_.ask(link, asked);
 }
 
-/// Each line of a node costs one on every console, so a node has a number of them for each minute.
+void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
+  questions_.answer(link, report);
+}
+
 void Leader::take(LinkId link, const Announce& announce, Instant now) {
-  constexpr int kMostAnnounced = 100;
-  constexpr seconds kPeriod{60};
-  if (announce.begins_stall && !is_watcher(link)) {
-    return;
-  }
-  Member& member = *roster_.find(link);
-  if (now - member.announced_since >= kPeriod) {
-    member.announced = 0;
-    member.announced_since = now;
-  }
-  if (++member.announced <= kMostAnnounced) {
-    send(roster_.links(), announce);
-  } else if (member.announced == kMostAnnounced + 1) {
-    say(Level::Warning, describe(member) + " has sent " + std::to_string(kMostAnnounced) +
-                            " lines for all nodes within a minute; leaving out more");
+  if ((!announce.begins_stall || own_ranks_.is_watcher(link)) && own_ranks_.may_announce(link, now)) {
+    gang_.send(gang_.roster.links(), announce);
   }
 }
 
 /// Not after a notice: ranks that are saving may wait for each other.
 void Leader::take(LinkId link, const Hung& hung, Instant now) {
-  if (hung.attempt != attempt_.number() || state_ != State::Running || notice_ || !is_watcher(link)) {
+  if (hung.attempt != gang_.attempt.number() || gang_.state != State::Running || suspension_.is_noticed() ||
+      !own_ranks_.is_watcher(link)) {
     return;
   }
   if (hung.ranks.empty()) {
-    end_attempt(make_end(EndKind::Hung, hung.why), SIGABRT, now);
+    attempt_end_.end_attempt(make_end(EndKind::Hung, hung.why), SIGABRT, now);
   } else {
-    send(roster_.links(), hung);
+    gang_.send(gang_.roster.links(), hung);
   }
 }
 
-namespace {
-
-/// See `StatusReport`.
-std::string own_ranks(const Member& member) {
-  const bool is_unknown = member.node_rank && !member.ranks;
-  const std::string ranks = member.node_rank && member.ranks ? describe_ranges(*member.ranks) : "";
-  return is_unknown ? "" : ranks.empty() ? "none" : ranks;
+template <typename Other>
+void Leader::take(LinkId link, const Other& unexpected, Instant now) {
+  disconnect(link, "sent the message '" + std::string(name_of(Message(unexpected))) + "', which no agent sends here",
+             now);
 }
 
-}  // namespace
+// --- Agents that go -----------------------------------------------------------------------------
 
-void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
-  const auto found = questions_.find(report.number);
-  if (found == questions_.end() || found->second.awaited.erase(link) == 0) {
-    return;
+void Leader::disconnect(LinkId link, const std::string& why, Instant now) {
+  if (gang_.roster.find(link) != nullptr) {
+    handle(LinkLost{link, why}, now);
+    gang_.drop(link);
   }
-  Question& question = found->second;
-  question.bytes += report.text.size();
-  const bool is_too_much = question.asker != kOwnLink && question.bytes > kMostAnswerBytes;
-  const bool is_here = roster_.find(question.asker) != nullptr;
-  if (is_here) {
-    send(question.asker, StatusReport{question.number, is_too_much ? std::string() : report.text,
-                                      static_cast<int>(question.awaited.size()), own_ranks(*roster_.find(link))});
+}
+
+/// A node of this attempt is lost, and its processes may still be alive.
+void Leader::lose(LinkId link, const std::string& why, Instant now) {
+  Member& member = *gang_.roster.find(link);
+  const std::string reason = "node " + to_string(*member.node_rank) + ", " + describe(member) + ", was lost: it " + why;
+  gang_.fence.note_loss(member.last_heard);
+  member.has_ended = true;
+  gang_.attempt.note_node_ended();
+  const bool is_missed = gang_.state == State::Running && member.is_missed_if_lost();
+  if (is_missed) {
+    gang_.exchange.end();  // no node gets a value that lacks its part
   }
-  if (question.awaited.empty() || !is_here) {
-    questions_.erase(found);
+  release(link, why, now);
+  if (is_missed) {
+    attempt_end_.end_attempt(suspension_.is_noticed() ? suspension_.end(reason) : make_end(EndKind::Lost, reason),
+                             SIGTERM, now);
+  } else {
+    attempt_end_.after_an_end(now);
+  }
+}
+
+/// Removes a member. None of its processes of the attempt is alive, or the fence covers them.
+void Leader::release(LinkId link, const std::string& why, Instant now) {
+  Member& member = *gang_.roster.find(link);
+  const auto seat = member.seat;
+  const std::string name = describe(member);
+  if (seat) {
+    gang_.roster.leave_seat(link, "left: " + why);
+  }
+  if (member.leaving_after) {
+    gang_.send(link, Finish{gang_.recorded(end_by_signal(*member.leaving_after))});
+    gang_.drop(link);
+  }
+  gang_.roster.remove(link);
+  if (seat && gang_.state == State::Rendezvous) {
+    gang_.say(Level::Info, "node " + std::to_string(*seat) + ", " + name + ", left: it " + why);
+  }
+  if (seat) {
+    rendezvous_.place_claimants(*seat, now);
+  }
+  if (seat && gang_.state == State::Rendezvous) {
+    admission_.seat_spares();
+    rendezvous_.try_start(now);  // with fewer nodes the last call may no longer run
+  }
+  admission_.note_newcomers(now);
+  for (const ExchangeOutcome& outcome : gang_.exchange.forget(link)) {
+    carry_out(outcome, now);
   }
 }
 

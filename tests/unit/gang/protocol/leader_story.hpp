@@ -44,7 +44,7 @@ class LeaderStory {
  public:
   /// The leader's own agent is there from the start, with two slots as everybody here.
   explicit LeaderStory(const GangConfig& config, std::optional<int> own_rank = 0)
-      : config_(config), leader_(config, now_) {
+      : config_(config), leader_(std::make_unique<Leader>(config, now_)) {
     first_words = arrive(kOwnLink, own_rank);
   }
 
@@ -86,7 +86,7 @@ class LeaderStory {
   /// Every agent of the attempt says that nothing is alive there; returns what follows.
   std::string end_all(int attempt = 0) {
     std::string last;
-    for (const LinkId link : std::vector<LinkId>(leader_.nodes())) {
+    for (const LinkId link : std::vector<LinkId>(leader_->nodes())) {
       last = read_signal(link, AttemptOver{attempt, std::nullopt, std::nullopt});
     }
     return last;
@@ -105,7 +105,7 @@ class LeaderStory {
     std::string text;
     while (now_ < until) {
       const Instant breath = std::min(now_ + kBreath, until);
-      for (auto wake = leader_.next_wake(); wake && *wake <= breath; wake = leader_.next_wake()) {
+      for (auto wake = leader_->next_wake(); wake && *wake <= breath; wake = leader_->next_wake()) {
         if (++wakes > kMostWakes) {
           ADD_FAILURE() << "it asks to be woken again and again";
           return text;
@@ -125,7 +125,7 @@ class LeaderStory {
   void sleep(milliseconds duration) { now_ += duration; }
 
   std::string happen(const LeaderEvent& event) {
-    LeaderActions actions = leader_.on(event, now_);
+    LeaderActions actions = leader_->on(event, now_);
     std::string text = words_of(actions);
     for (const LeaderAction& action : actions) {
       if (const auto* const say = std::get_if<LogLine>(&action)) {
@@ -152,8 +152,8 @@ class LeaderStory {
     return text;
   }
 
-  [[nodiscard]] Leader::State state() const { return leader_.state(); }
-  [[nodiscard]] const Leader& leader() const { return leader_; }
+  [[nodiscard]] Leader::State state() const { return leader_->state(); }
+  [[nodiscard]] const Leader& leader() const { return *leader_; }
   [[nodiscard]] Instant now() const { return now_; }
 
   std::string first_words;  ///< the answer to the leader's own agent
@@ -188,7 +188,7 @@ class LeaderStory {
 
   GangConfig config_;
   Instant now_{std::chrono::hours(1'000)};
-  Leader leader_;
+  std::unique_ptr<Leader> leader_;  // it does not move
   std::set<LinkId> breathing_;
   int joins_ = 0;
 };

@@ -175,7 +175,7 @@ void World::carry_out(std::size_t index, const ParticipantActions& actions) {
 void World::act(std::size_t index, const Dial& /*wanted*/) {
   const int life = hosts_[index].life;
   if (index == 0) {
-    hosts_[0].leader.emplace(job_policy(), now_);
+    hosts_[0].leader = std::make_unique<Leader>(job_policy(), now_);
     ++generation_;
     at(now_, [=, this] { tell_agent(0, life, LinkUp{/*is_own=*/true}); });
     return;

@@ -81,7 +81,7 @@ struct Host {
   int joins = 0;  ///< and their links
   bool is_running = false;
   std::optional<Participant> agent;
-  std::optional<Leader> leader;
+  std::unique_ptr<Leader> leader;  // it does not move
   bool has_left = false;
   bool is_dissolved = false;
   LinkId link = kOwnLink;

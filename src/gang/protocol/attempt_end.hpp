@@ -1,0 +1,82 @@
+#pragma once
+
+// Ends an attempt on all nodes, and decides what follows. Part of the leader: pure.
+
+#include "gang/protocol/admission.hpp"
+#include "gang/protocol/gang_state.hpp"
+#include "gang/protocol/goodbye.hpp"
+#include "gang/protocol/rendezvous.hpp"
+#include "gang/protocol/suspension.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+class AttemptEnd {
+ public:
+  /// The references outlive it.
+  AttemptEnd(GangState& gang, Admission& admission, Rendezvous& rendezvous, Suspension& suspension, Goodbye& goodbye,
+             Instant now)
+      : gang_(gang),
+        admission_(admission),
+        rendezvous_(rendezvous),
+        suspension_(suspension),
+        goodbye_(goodbye),
+        rest_until_(now) {}
+
+  /// Stops all nodes at once. What follows is decided when no process of the attempt is alive. `reason`: for the
+  /// nodes; empty: the end's.
+  void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
+  /// `what`: of `Suspension`.
+  void end_suspended(const std::string& what, Instant now);
+  /// Ends the workers as after a failure, although nothing has failed: newcomers take part in the next attempt.
+  void scale_up(Instant now);
+  /// An agent was asked to stop, and the job cannot go on without it.
+  void stop_by_request(const Member& asked, const StopFromAgent& request, Instant now);
+  /// A person who asks again ends the grace of all nodes.
+  void hurry(const Member& asked, int signal, Instant now);
+  /// The workers are ending, and are to have no more time than this.
+  void limit_grace(const StopFromAgent& request);
+  /// The workers are ending, and no other attempt follows.
+  void end_without_restart(JobEnd end, Instant now);
+  /// A process of a node has exited with 0.
+  void note_success(LinkId link, const Succeeded& succeeded, Instant now);
+  /// A node has ended, or is lost. When it was the last one, the next attempt is prepared or the job ends.
+  void after_an_end(Instant now);
+
+  /// True if the job has a replacement for the node, or may be smaller.
+  [[nodiscard]] bool can_continue_without(LinkId link, Instant now) const;
+  /// True when nodes should have said long ago that their workers have ended.
+  [[nodiscard]] bool is_stop_overdue(Instant now) const {
+    return gang_.state == LeaderState::Stopping && now >= stop_deadline_;
+  }
+  /// Those nodes. They have as much time again.
+  [[nodiscard]] std::vector<LinkId> take_late_nodes(Instant now);
+
+  void on_tick(Instant now);
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+
+ private:
+  void stop_nodes(int signal, Instant now);
+  [[nodiscard]] std::chrono::milliseconds longest_stop();
+  void name_first_failure();
+  void rest(Instant now);
+  [[nodiscard]] bool count_restart(Instant now);
+  void log_next_step(bool waits_for_fence, Instant now);
+  void end_by_early_exit(Instant now);
+  [[nodiscard]] std::vector<LinkId> nodes_that_have_not_ended() const;
+
+  GangState& gang_;
+  Admission& admission_;
+  Rendezvous& rendezvous_;
+  Suspension& suspension_;
+  Goodbye& goodbye_;
+  std::optional<std::chrono::milliseconds> asked_grace_;  ///< in the request to end
+  Instant rest_until_;
+  Instant stop_deadline_;  ///< nodes that have not ended by then are lost
+};
+
+}  // namespace muster::gang

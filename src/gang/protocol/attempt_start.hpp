@@ -1,0 +1,38 @@
+#pragma once
+
+// Starts an attempt of the job. Part of the leader: pure.
+
+#include "gang/protocol/admission.hpp"
+#include "gang/protocol/gang_state.hpp"
+#include "gang/protocol/goodbye.hpp"
+#include "gang/protocol/rendezvous.hpp"
+
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+class AttemptStart {
+ public:
+  /// The references outlive it.
+  AttemptStart(GangState& gang, Admission& admission, Rendezvous& rendezvous, Goodbye& goodbye)
+      : gang_(gang), admission_(admission), rendezvous_(rendezvous), goodbye_(goodbye) {}
+
+  /// Starts the job without the nodes that are not ready. Ready spares take their seats. `offer`: ports that the
+  /// leader has reserved for the workers.
+  void start_with_ready(const AttemptPorts& offer, Instant now);
+
+ private:
+  [[nodiscard]] std::vector<int> leave_out_unready(Instant now);
+  void start_attempt(const AttemptPorts& offer, Instant now);
+  [[nodiscard]] std::string last_verdict() const;
+  void record_arrivals();
+  void send_starts(Start start);
+
+  GangState& gang_;
+  Admission& admission_;
+  Rendezvous& rendezvous_;
+  Goodbye& goodbye_;
+};
+
+}  // namespace muster::gang

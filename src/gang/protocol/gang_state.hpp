@@ -1,0 +1,78 @@
+#pragma once
+
+// Holds the job as its leader knows it. The parts of the leader share it, and each has a state of its own beside it.
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "gang/gang_config.hpp"
+#include "gang/protocol/current_attempt.hpp"
+#include "gang/protocol/exchange.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/leader_events.hpp"
+#include "gang/protocol/restart_decider.hpp"
+#include "gang/protocol/roster.hpp"
+#include "supervise/job_end.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+/// State of the job; docs/architecture.md has the table.
+enum class LeaderState {
+  Rendezvous,  ///< waits for nodes
+  Running,     ///< an attempt runs
+  Stopping,    ///< the attempt is being ended on every node
+  Resting,     ///< no process of the attempt is left; the next one waits
+  Finishing,   ///< all agents have been sent the end
+  Finished
+};
+
+struct GangState {
+  GangState(GangConfig given, Instant now);
+
+  void send(LinkId link, Message message);
+  void send(std::vector<LinkId> links, Message message);
+  /// Closes the link once everything is sent.
+  void drop(LinkId link);
+  void say(Level level, std::string text);
+
+  /// Adds the leader's record of the whole job.
+  [[nodiscard]] JobEnd recorded(JobEnd given) const;
+  [[nodiscard]] JobEnd end_of(const Failure& failure) const;
+  /// `why`: the nodes' values cannot be merged.
+  [[nodiscard]] static JobEnd end_of(const Error& why);
+
+  /// "2 to 4 nodes".
+  [[nodiscard]] std::string describe_nodes() const;
+  /// Size of the job: "4 nodes", "2 to 4 nodes", "8 workers".
+  [[nodiscard]] std::string describe_size() const;
+
+  /// True if the job restarts for new nodes. Not after a rank has exited with 0, because its work would be done twice,
+  /// and not where workers are counted, which leaves no room for more.
+  [[nodiscard]] bool can_scale_up() const;
+  /// True if another attempt may follow.
+  [[nodiscard]] bool can_start_again() const;
+
+  /// The leader's own address at which the other nodes reached it, whatever name or service led them to it. A job of
+  /// one node uses the configured host.
+  [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes) const;
+  /// The nodes with their addresses. A node whose job is over may have left, and has none. A peer that came over
+  /// loopback is on this machine and gets the leader's address.
+  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
+
+  GangConfig config;
+  LeaderState state = LeaderState::Rendezvous;
+  Roster roster;
+  ExchangeServer exchange;
+  CurrentAttempt attempt;
+  EarlyExit early_exit;
+  RestartDecider restart_decider;
+  Fence fence;
+  std::optional<JobEnd> end;  ///< set: no other attempt follows
+  GangRecord record;
+  LeaderActions actions;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,78 @@
+#pragma once
+
+// Decides how long the leader waits for nodes, and when an attempt can start. Part of the leader: pure.
+
+#include "gang/protocol/admission.hpp"
+#include "gang/protocol/gang_state.hpp"
+#include "gang/protocol/goodbye.hpp"
+#include "gang/protocol/rendezvous_timer.hpp"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+class Rendezvous {
+ public:
+  /// The references outlive it.
+  Rendezvous(GangState& gang, Admission& admission, Goodbye& goodbye, Instant now)
+      : gang_(gang), admission_(admission), goodbye_(goodbye), timer_(gang.config.options, now) {}
+
+  /// The wait for the next attempt begins.
+  void gather(Instant now);
+  /// As `Admission::place`. The node may be the last one.
+  void place(LinkId link, Instant now);
+  void place_claimants(int seat, Instant now);
+  /// Asks for ports if the attempt can start.
+  void try_start(Instant now);
+  /// Likewise where only a claimed seat has delayed the start.
+  void try_delayed_start(Instant now) {
+    if (start_due_) {
+      try_start(now);
+    }
+  }
+  /// The answer to ReservePort. True: the attempt is to start with it.
+  [[nodiscard]] bool take_port(const PortReserved& reserved, Instant now);
+  void on_tick(Instant now);
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+
+  /// Updates a node's readiness. A spare that became ready may be needed.
+  void follow_readiness(LinkId link, Instant now);
+  /// A seated node has `cannot_go_on`.
+  void note_unable_node() { has_unable_node_ = true; }
+  /// A node has contributed: whether the values fit together has to be found out anew.
+  void forget_pending() { pending_for_.clear(); }
+  /// True while the values of the seated nodes do not fit together. Checked again when one of them contributes again,
+  /// or when other nodes are to start.
+  [[nodiscard]] bool holds_back(Instant now);
+  void note_unresolved(std::set<std::string> hosts) { timer_.note_unresolved(std::move(hosts)); }
+
+ private:
+  [[nodiscard]] bool is_enough() const;
+  /// True if the job may start with the ready nodes; the others count as absent. The leader's node must be ready, and
+  /// where workers are counted every node.
+  [[nodiscard]] bool is_enough_ready() const;
+  [[nodiscard]] bool awaits_nodes() const;
+  [[nodiscard]] bool is_pending() const;
+  [[nodiscard]] bool is_seat_in_doubt(Instant now);
+  bool end_for_missing_nodes(Instant now);
+  [[nodiscard]] std::string describe_waiting(const std::string& how) const;
+  void resolve_hosts();
+  void report_progress(Instant now);
+  void check_deadlines(Instant now);
+  void give_up_gathering(Instant now);
+
+  GangState& gang_;
+  Admission& admission_;
+  Goodbye& goodbye_;
+  RendezvousTimer timer_;
+  bool has_unable_node_ = false;  ///< once true, all nodes are looked at
+  bool waits_for_port_ = false;
+  std::optional<Instant> start_due_;  ///< time since when only a claimed seat delays the start
+  std::string pending_;               ///< why the seated nodes cannot start yet
+  std::vector<LinkId> pending_for_;   ///< the nodes that `pending_` is about
+};
+
+}  // namespace muster::gang

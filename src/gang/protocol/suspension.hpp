@@ -1,0 +1,66 @@
+#pragma once
+
+// Decides what a notice means for the running attempt (docs/control.md). Part of the leader: pure.
+
+#include "gang/protocol/admission.hpp"
+#include "gang/protocol/gang_state.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace muster::gang {
+
+/// The suspension of the running attempt. A text that it returns says why the attempt ends, for `AttemptEnd`.
+class Suspension {
+ public:
+  /// The references outlive it.
+  Suspension(GangState& gang, Admission& admission) : gang_(gang), admission_(admission) {}
+
+  /// Tells all nodes of a notice. Of several the earliest deadline counts, and the first gives the name.
+  void note_notice(const std::string& source, std::optional<std::chrono::milliseconds> within, Instant now);
+  /// Tells all nodes that it is withdrawn. Not empty: the attempt ends all the same.
+  [[nodiscard]] std::string withdraw();
+  /// The attempt is over, or fails instead.
+  void forget() {
+    notice_.reset();
+    has_departed_ = false;
+  }
+
+  /// A process has saved its work. Without a notice the job is suspended at the program's own wish.
+  [[nodiscard]] std::string note_saved(const std::string& process, Instant now);
+  void note_success(const Succeeded& succeeded);
+  [[nodiscard]] std::string note_all_succeeded();
+  /// Failures since the notice are judged when all nodes have ended.
+  [[nodiscard]] std::string at_deadline(Instant now) const;
+  /// All workers of all nodes have exited by themselves.
+  [[nodiscard]] std::string after_all_have_ended(Instant now) const;
+
+  [[nodiscard]] bool is_noticed() const { return notice_.has_value(); }
+  [[nodiscard]] std::optional<Instant> deadline() const {
+    return notice_ ? std::optional(notice_->deadline) : std::nullopt;
+  }
+  /// The end of a noticed job. `what`: why it ends now.
+  [[nodiscard]] JobEnd end(const std::string& what) const { return end_by(notice_->source, what); }
+  [[nodiscard]] static JobEnd end_by(const std::string& source, const std::string& what);
+  /// True if a failure counts although the job is suspended: no process saved or exited with 0. Otherwise failures are
+  /// taken as a result of such an exit.
+  [[nodiscard]] bool has_failed_instead() const;
+  /// Shortens the grace to the notice's deadline, because the platform then kills what is left; empty: no notice.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> grace(Instant now) const;
+
+ private:
+  /// A notice that was passed on to the workers.
+  struct Notice {
+    std::string source;
+    Instant asked;
+    Instant deadline;
+  };
+
+  GangState& gang_;
+  Admission& admission_;
+  std::optional<Notice> notice_;
+  bool has_departed_ = false;  ///< a process saved, or ended with 0, after the notice
+};
+
+}  // namespace muster::gang
