@@ -268,6 +268,21 @@ DeviceMask find_device_mask(const Snapshot& snapshot) {
   return mask_by(snapshot, vendor == nullptr ? "CUDA_VISIBLE_DEVICES" : vendor->variables.front());
 }
 
+std::vector<std::string> devices_of_workers(const Snapshot& snapshot, int workers) {
+  const Vendor* const vendor = find_vendor(snapshot);
+  if (vendor == nullptr || snapshot.devices.*vendor->counted == 0) {
+    return {};
+  }
+  const DeviceMask mask = find_device_mask(snapshot);
+  std::vector<std::string> devices;
+  for (int i = 0; i < std::min(workers, count_visible_devices(snapshot)); ++i) {
+    if (std::string device = mask.device(static_cast<std::size_t>(i)); !device.empty()) {
+      devices.push_back(std::move(device));
+    }
+  }
+  return devices;
+}
+
 std::string accelerator_kind(const Snapshot& snapshot) {
   const Vendor* const vendor = find_vendor(snapshot);
   return vendor == nullptr ? "" : vendor->kind;

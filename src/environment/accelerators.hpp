@@ -63,6 +63,10 @@ struct DeviceMask {
 /// as in torchrun.
 [[nodiscard]] DeviceMask find_device_mask(const Snapshot& snapshot);
 
+/// The devices of the first `workers` workers, one each, as the mask spells them. Empty where this host has no files
+/// of such devices: a list alone may be made up.
+[[nodiscard]] std::vector<std::string> devices_of_workers(const Snapshot& snapshot, int workers);
+
 /// A subset of this node's visible devices, as the value of the variable that their runtime reads.
 struct DeviceChoice {
   std::string variable;            ///< such as CUDA_VISIBLE_DEVICES

@@ -2,15 +2,20 @@
 // launcher that opens a device would keep it in use.
 #include "environment/devices.hpp"
 
+#include "base/encoding.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/mounted_files.hpp"
 #include "environment/snapshot.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <numeric>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace muster {
@@ -228,6 +233,25 @@ HostDevices count_host_devices(const std::string& root) {
     devices.tpu = count_tpu_chips(root, elsewhere.tpu_files);
   }
   return devices;
+}
+
+std::string read_device_view() {
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  std::error_code error;
+  const std::string mounts = std::filesystem::read_symlink("/proc/self/ns/mnt", error).string();
+  if (boot.empty() || mounts.empty()) {
+    return {};
+  }
+  std::string view = boot + " " + mounts;
+  for (const char* const start :
+       {"/dev/nvidia", "/dev/davinci", "/dev/dri/renderD", "/dev/neuron", "/dev/accel/accel"}) {
+    const std::filesystem::path files(start);
+    for (const int number : numbered_entries(files.parent_path(), files.filename().string())) {
+      const std::string file = start + std::to_string(number);
+      view += ::access(file.c_str(), R_OK | W_OK) == 0 ? " " + file : "";
+    }
+  }
+  return digest_of(view);
 }
 
 // Translates between host numbers of Ascend devices and the numbers of a process's runtime. Sources: CANN,

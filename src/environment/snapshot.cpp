@@ -84,6 +84,7 @@ Snapshot take_snapshot() {
   snapshot.rank_table = find_rank_table();
   snapshot.addresses = Lazy(local_addresses);
   snapshot.interfaces = Lazy(local_interfaces);
+  snapshot.device_view = Lazy(read_device_view);
   snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
   return snapshot;
 }

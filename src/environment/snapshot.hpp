@@ -53,6 +53,9 @@ struct Snapshot {
   std::string rank_table;
   Lazy<std::vector<std::string>> addresses;   ///< numeric addresses of this host's interfaces, without loopback
   Lazy<std::vector<std::string>> interfaces;  ///< names of the interfaces that are up and have an address
+  /// Digest of what the numbers of accelerators mean here: equal in two processes only where the same number is the
+  /// same device. Empty: unknown.
+  Lazy<std::string> device_view;
   /// Private key that Volcano's ssh plugin mounts into every pod of a job, used as their shared secret. Empty: none
   /// is readable.
   std::string volcano_ssh_key;
@@ -93,6 +96,10 @@ void wipe_variable(const std::string& name);
 
 /// Counts the accelerators of this host without opening a driver.
 [[nodiscard]] HostDevices count_host_devices(const std::string& root);
+
+/// Reads `Snapshot::device_view`: the boot, the mounts, and which device files this process may open, because runtimes
+/// number only those.
+[[nodiscard]] std::string read_device_view();
 
 /// Counts the cores of the affinity mask, limited by the CPU quota of this process's control groups (v1 and v2).
 [[nodiscard]] AllowedCores count_allowed_cores();

@@ -2,6 +2,7 @@
 // contradictions.
 #include "base/display_text.hpp"
 #include "base/text.hpp"
+#include "environment/accelerators.hpp"
 #include "options/readers.hpp"
 #include "options/settings.hpp"
 #include "platforms/cluster.hpp"
@@ -206,6 +207,16 @@ struct Asked {
   const ModeFacts& mode;
 };
 
+/// For the leader, which says where nodes use the same ones. Where a launcher has placed the workers of a host, it gives
+/// each its own.
+void add_devices(Cluster& cluster, const Snapshot& snapshot) {
+  if (cluster.job.most_nodes == 1 || cluster.share) {
+    return;
+  }
+  cluster.node.devices = devices_of_workers(snapshot, cluster.node.slots);
+  cluster.node.device_view = cluster.node.devices.empty() ? "" : snapshot.device_view.get();
+}
+
 /// Joins the results into one description.
 Result<Cluster> join(const Choice& choice, const JobRoles& roles, const PlatformFacts& facts, const Sourced<int>& slots,
                      const Asked& asked) {
@@ -227,6 +238,7 @@ Result<Cluster> join(const Choice& choice, const JobRoles& roles, const Platform
   cluster.job.success_roles = as_set(asked.mode.success_roles);
   cluster.node.host = asked.snapshot.host_name;
   cluster.node.role_name = asked.mode.role_name;
+  add_devices(cluster, asked.snapshot);
   add_grace(cluster, facts, asked.request);
   return cluster;
 }

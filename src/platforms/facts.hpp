@@ -71,6 +71,9 @@ struct NodeFacts {
   /// The user's name for the role of this node's workers (--role). Ranks within a role are counted over the nodes
   /// with the same role name. Empty: the mode has no such name.
   std::string role_name = {};
+  /// Accelerators that its workers are given, as a visibility list names them: "0", "GPU-5b6f". Empty: none, or unknown.
+  std::vector<std::string> devices = {};
+  std::string device_view = {};  ///< `Snapshot::device_view`; empty without `devices`
 
   bool operator==(const NodeFacts&) const = default;
 };

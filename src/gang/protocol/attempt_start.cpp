@@ -78,6 +78,17 @@ void AttemptStart::send_starts(Start start) {
   }
 }
 
+/// A warning alone: a script may choose its devices by itself.
+void AttemptStart::announce_shared_devices() {
+  std::vector<NodeFacts> nodes;
+  for (const LinkId link : gang_.attempt.nodes()) {
+    nodes.push_back(gang_.roster.find(link)->join.node);
+  }
+  if (std::string text = describe_shared_devices(nodes); !text.empty()) {
+    gang_.send(gang_.attempt.nodes(), Announce{std::move(text)});
+  }
+}
+
 /// Computes when each agent was started, by the leader's clock: an agent reports how long it has waited.
 void AttemptStart::record_arrivals() {
   const auto started = [&](LinkId link) {
@@ -113,6 +124,7 @@ void AttemptStart::start_attempt(const AttemptPorts& offer, Instant now) {
   gang_.early_exit.begin();
   if (gang_.attempt.number() == 0) {
     record_arrivals();
+    announce_shared_devices();
     admission_.notify_spares(gang_.roster.spares(), /*does_job_run=*/true);
   }
   gang_.record.nodes = static_cast<int>(gang_.attempt.nodes().size());

@@ -27,6 +27,7 @@ class AttemptStart {
   void start_attempt(const AttemptPorts& offer, Instant now);
   [[nodiscard]] std::string last_verdict() const;
   void record_arrivals();
+  void announce_shared_devices();
   void send_starts(Start start);
 
   GangState& gang_;

@@ -82,6 +82,7 @@ inline constexpr Optional<Integer> kRareExitCode{kExitCode};
 inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Suspended)}};
 inline constexpr Optional<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
+inline constexpr Optional<List<Text>> kDevices{{64, Keep::First, {.most = 64}}};
 inline constexpr Optional<Text> kRareSentence{kSentence};
 inline constexpr Text kAnyText{.most = kMostValueBytes, .is_line = false};
 inline constexpr List<Text> kAnyTexts{kMostInt, Keep::First, kAnyText};
@@ -215,6 +216,8 @@ void describe(Io& io, NodeFacts& node) {
   io("host", node.host, kName);
   io("grace_seconds", node.grace, Seconds{});
   io("role_name", node.role_name, kRareName);
+  io("devices", node.devices, kDevices);
+  io("device_view", node.device_view, kRareName);
 }
 
 /// A join of another protocol version is read up to here: it is refused for its version.

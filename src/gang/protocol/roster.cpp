@@ -348,6 +348,47 @@ std::vector<HostPlace> find_host_places(const std::vector<std::string>& names) {
   return places;
 }
 
+namespace {
+
+/// "0-3", or "GPU-5b6f, GPU-7c8d".
+std::string describe_devices(const std::vector<std::string>& devices) {
+  constexpr int kHighest = 1'000'000;
+  std::vector<int> numbers;
+  for (const std::string& device : devices) {
+    if (const auto number = parse_integer(device, 0, kHighest)) {
+      numbers.push_back(*number);
+    }
+  }
+  std::ranges::sort(numbers);
+  return numbers.size() == devices.size() ? describe_ranges(numbers) : join(devices, ", ");
+}
+
+}  // namespace
+
+std::string describe_shared_devices(const std::vector<NodeFacts>& nodes) {
+  std::map<std::pair<std::string, std::string>, std::vector<int>> users;  // of a device: their node ranks
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (const std::string& device : nodes[i].device_view.empty() ? std::vector<std::string>() : nodes[i].devices) {
+      users[{nodes[i].device_view, device}].push_back(static_cast<int>(i));
+    }
+  }
+  std::vector<int> sharing;
+  std::vector<std::string> shared;
+  for (const auto& [device, ranks] : users) {
+    if (ranks.size() > 1 && (sharing.empty() || ranks == sharing)) {
+      sharing = ranks;
+      shared.push_back(device.second);
+    }
+  }
+  if (shared.empty()) {
+    return {};
+  }
+  return "nodes " + describe_ranges(sharing) + " are on one host, " +
+         nodes[static_cast<std::size_t>(sharing.front())].host + ", and their workers are given the same " +
+         (shared.size() == 1 ? "device " : "devices ") + describe_devices(shared) +
+         ": start one muster on each host, or give each its own devices by --devices";
+}
+
 std::vector<RoleSlots> find_role_slots(const std::vector<NodeFacts>& nodes) {
   std::map<std::string, int> slots;
   std::vector<RoleSlots> found;

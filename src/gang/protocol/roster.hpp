@@ -131,6 +131,12 @@ class Roster {
 /// `names`: the host of each node, in the order of their ranks. A host is numbered in the order of its first node.
 [[nodiscard]] std::vector<HostPlace> find_host_places(const std::vector<std::string>& names);
 
+// Accelerators that two nodes on one host are given. Pure.
+
+/// "nodes 0-1 are on one host, gpu-7, and their workers are given the same devices 0-3: ..." for the first devices that
+/// nodes share; empty: none do. `nodes` are in the order of their ranks.
+[[nodiscard]] std::string describe_shared_devices(const std::vector<NodeFacts>& nodes);
+
 // Workers of all nodes by the names of their roles, as torchrun counts them. Pure.
 
 /// `nodes` are in the order of their ranks. Empty if all have one role, as in nearly all jobs. Source:

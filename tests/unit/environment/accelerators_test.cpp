@@ -236,5 +236,19 @@ TEST(VisibleAscendDevices, AreThoseThatAListLeaves) {
   EXPECT_FALSE(has_ascend_devices(host_with({})));
 }
 
+TEST(DevicesOfWorkers, AreTheFirstOfTheListOrOfTheHost) {
+  const std::vector<std::string> three = {"0", "1", "2"};
+  EXPECT_EQ(devices_of_workers(host_with({.nvidia = 8}), 3), three);
+  EXPECT_EQ(devices_of_workers(host_with({.amd = 3}), 8), three);
+  const std::vector<std::string> named = {"5", "GPU-5b6f"};
+  EXPECT_EQ(devices_of_workers(host_with({.nvidia = 8}, "CUDA_VISIBLE_DEVICES", "5,GPU-5b6f,7"), 2), named);
+}
+
+TEST(DevicesOfWorkers, AreUnknownWithoutFilesOfTheDevices) {
+  EXPECT_TRUE(devices_of_workers(host_with({}), 2).empty());
+  EXPECT_TRUE(devices_of_workers(host_with({}, "CUDA_VISIBLE_DEVICES", "0,1"), 2).empty());
+  EXPECT_TRUE(devices_of_workers(host_with({.amd = 2}, "CUDA_VISIBLE_DEVICES", "0,1"), 2).empty());
+}
+
 }  // namespace
 }  // namespace muster

@@ -97,6 +97,8 @@ Join full_join() {
   join.job.success_roles = {"worker"};
   join.waits_for = "its rank table: initializing";
   join.contributes = {"ports", "topology"};
+  join.node.devices = {"0", "GPU-5b6f"};
+  join.node.device_view = "fedcba9876543210";
   return join;
 }
 
@@ -260,7 +262,7 @@ TEST(Messages, RefuseBytesWhereThereAreNone) {
 
 TEST(Messages, SayNothingOfWhatMostJobsDoNotHave) {
   const std::string join = encode(some_join());
-  for (const char* const name : {"contributes", "total_slots", "roles", "endpoints", "waits_for"}) {
+  for (const char* const name : {"contributes", "total_slots", "roles", "endpoints", "waits_for", "device"}) {
     EXPECT_EQ(join.find(name), std::string::npos) << join;
   }
 
@@ -272,6 +274,7 @@ TEST(Messages, SayNothingOfWhatMostJobsDoNotHave) {
 TEST(Messages, KeepTheFactsOfTheJob) {
   const auto read = std::get<Join>(*decode(encode(full_join())));
   EXPECT_EQ(read.job, full_join().job);
+  EXPECT_EQ(read.node, full_join().node);
   EXPECT_EQ(read.waits_for, full_join().waits_for);
   EXPECT_EQ(read.contributes, full_join().contributes);
 }
