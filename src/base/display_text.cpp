@@ -373,6 +373,28 @@ std::string describe_lookalike(std::string_view text) {
          *find_twin(character) + "'";
 }
 
+std::string describe_unfilled(std::string_view text) {
+  if (text.find_first_of("$`") != std::string_view::npos) {
+    return ", and no shell has expanded this";
+  }
+  const bool is_placeholder = text.find_first_of("<>{}") != std::string_view::npos || text.starts_with('%');
+  return is_placeholder ? ", not a placeholder" : "";
+}
+
+std::string describe_wholly_unfilled(std::string_view text) {
+  constexpr std::string_view kNameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_- ";
+  const std::size_t first = text.find_first_not_of("$`(<{% ");
+  const std::size_t end = text.find_last_not_of("`)>}% ") + 1;  // 0: there is no other character
+  const bool is_one_name = first != std::string_view::npos && first > 0 && first < end &&
+                           text.substr(first, end - first).find_first_not_of(kNameLetters) == std::string_view::npos;
+  return is_one_name ? describe_unfilled(text) : "";
+}
+
+bool is_spelled_like_variable(std::string_view text) {
+  return text.find('_') != std::string_view::npos &&
+         text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
+}
+
 std::string with_visible_blanks(std::string_view text) {
   return replace_other_blanks(text, escape);
 }

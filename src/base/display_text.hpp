@@ -48,6 +48,15 @@ namespace muster {
 /// docker's --env-file keeps them". Empty for other texts, also for those with other characters beyond ASCII.
 [[nodiscard]] std::string describe_lookalike(std::string_view text);
 
+/// ", and no shell has expanded this" for a text with a shell's variable or command, ", not a placeholder" for one such
+/// as "<N>"; else empty.
+[[nodiscard]] std::string describe_unfilled(std::string_view text);
+/// Likewise for a text that is nothing else, as a wrong value of any kind may be.
+[[nodiscard]] std::string describe_wholly_unfilled(std::string_view text);
+
+/// True for "MASTER_IP_HERE": letters as of a variable, which hardly any host has in its name.
+[[nodiscard]] bool is_spelled_like_variable(std::string_view text);
+
 /// `escape_controls` on one line: line ends and tabs become \n and \t.
 [[nodiscard]] std::string visible_line(std::string_view bytes);
 

@@ -81,11 +81,8 @@ std::string describe_host_mistake(std::string_view text) {
   if (with_visible_blanks(visible_line(text)) != text) {
     return ", without invisible characters";
   }
-  if (text.find_first_of("$`") != std::string_view::npos) {
-    return ", and no shell has expanded this";
-  }
-  if (text.find_first_of("<>{}") != std::string_view::npos || text.starts_with('%')) {
-    return ", not a placeholder";
+  if (std::string unfilled = describe_unfilled(text); !unfilled.empty()) {
+    return unfilled;
   }
   if (text.find_first_of("\"'") != std::string_view::npos) {
     return ", without quotes";

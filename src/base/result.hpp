@@ -130,10 +130,14 @@ struct Sourced {
   return source.kind == SourceKind::Flag ? ErrorKind::BadUsage : ErrorKind::BadEnvironment;
 }
 
-/// Error for any wrong value: "<source> is '<value>', expected <what>".
+/// Error for any wrong value: "<source> is '<value>', expected <what>", and the likely cause, unless `expected` has it
+/// or speaks of such texts itself.
 [[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
+  const std::string unfilled = describe_wholly_unfilled(wrong.value);
+  const bool is_said = expected.find_first_of("${<") != std::string_view::npos || expected.ends_with(unfilled);
   return Error{error_kind(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
-                                             "', expected " + std::string(expected) + describe_lookalike(wrong.value)};
+                                             "', expected " + std::string(expected) + (is_said ? "" : unfilled) +
+                                             describe_lookalike(wrong.value)};
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 // failures and finds this machine's addresses.
 #include "gang/net/dialer.hpp"
 
+#include "base/display_text.hpp"
 #include "base/file_io.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -179,7 +180,8 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
   }
 
   void fail_for_the_name(const std::string& why) {
-    finish(DialFailure{DialFailure::Kind::NoName, "name '" + host_ + "' does not resolve (" + why + ")"});
+    const std::string cause = is_spelled_like_variable(host_) ? ": it looks like a placeholder" : "";
+    finish(DialFailure{DialFailure::Kind::NoName, "name '" + host_ + "' does not resolve (" + why + ")" + cause});
   }
 
   void finish(boost::system::result<tcp::socket, DialFailure> result) {

@@ -120,5 +120,33 @@ TEST(Lookalike, IsNamedUnlessTheTextIsOfAnotherScript) {
   }
 }
 
+TEST(UnfilledTexts, AreVariablesOfAShellAndPlaceholders) {
+  for (const char* const text : {"$GPUS", "${NPROC}", "$(nproc)", "`nproc`", "$((N + 1))"}) {
+    EXPECT_EQ(describe_unfilled(text), ", and no shell has expanded this") << text;
+  }
+  for (const char* const text : {"$GPUS", "${NPROC}", "$(nproc --all)", "`nproc`"}) {
+    EXPECT_EQ(describe_wholly_unfilled(text), ", and no shell has expanded this") << text;
+  }
+  for (const char* const text : {"<N>", "<number of nodes>", "{{ gpus }}", "%GPUS%"}) {
+    EXPECT_EQ(describe_wholly_unfilled(text), ", not a placeholder") << text;
+  }
+}
+
+TEST(UnfilledTexts, AreNoneWhereMoreStandsThere) {
+  for (const char* const text :
+       {"", "4", "$", "{}", "N", "N_GPUS", R"({"a": 1})", "{rank}-{host}", "${a}: ${b}", "a{b}"}) {
+    EXPECT_EQ(describe_wholly_unfilled(text), "") << text;
+  }
+}
+
+TEST(SpelledLikeVariables, AreCapitalsWithAnUnderscore) {
+  for (const char* const text : {"YOUR_IP", "MASTER_IP_HERE", "NODE0_ADDR"}) {
+    EXPECT_TRUE(is_spelled_like_variable(text)) << text;
+  }
+  for (const char* const text : {"", "GPU7", "master_node", "NODE-0", "Gpu_7", "10.0.0.1"}) {
+    EXPECT_FALSE(is_spelled_like_variable(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace muster
