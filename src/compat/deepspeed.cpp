@@ -274,11 +274,10 @@ void add_pdsh_words(Translation& t) {
   const auto words = sourced_variable(t.snapshot, "PDSH_SSH_ARGS_APPEND");
   const auto launcher = t.find("launcher");
   const bool is_pdsh = !launcher || launcher->value == "pdsh";
-  if (words && !words->value.empty() && is_pdsh && t.settings.contains("hostfile") &&
-      !t.line.settings.has("remote-shell")) {
+  if (words && !words->value.empty() && is_pdsh && t.settings.contains("hostfile")) {
     const auto shell = t.settings.find("remote-shell");
-    t.set("remote-shell",
-          {(shell == t.settings.end() ? "ssh" : shell->second.value) + " " + words->value, words->source});
+    set_remote_shell(t,
+                     {(shell == t.settings.end() ? "ssh" : shell->second.value) + " " + words->value, words->source});
   }
 }
 

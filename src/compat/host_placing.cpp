@@ -269,7 +269,7 @@ Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
 
 void set_ssh(Translation& t, const std::optional<Sourced<std::string>>& port,
              const std::optional<Sourced<std::string>>& identity) {
-  if ((!port && !identity) || t.line.settings.has("remote-shell")) {
+  if (!port && !identity) {
     return;
   }
   std::string words = "ssh";
@@ -279,7 +279,13 @@ void set_ssh(Translation& t, const std::optional<Sourced<std::string>>& port,
   if (identity) {
     words += " -i " + quoted_words(std::span(&identity->value, 1));
   }
-  t.set("remote-shell", {words, port ? port->source : identity->source});
+  set_remote_shell(t, {words, port ? port->source : identity->source});
+}
+
+void set_remote_shell(Translation& t, Sourced<std::string> shell) {
+  if (!t.line.settings.has("remote-shell")) {
+    t.set("remote-shell", std::move(shell));
+  }
 }
 
 // Reads the options that a platform has in variables for its way to start a job, unless the user sets them. `cluster`

@@ -69,7 +69,9 @@ enum class Placed {
 /// Fails if this machine has too few slots.
 [[nodiscard]] Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing);
 
-/// Sets ssh with the port and the identity file as the remote shell, unless both are missing or a shell is given.
+/// Sets the shell by which the hosts of a list are reached, unless the user gave one.
+void set_remote_shell(Translation& t, Sourced<std::string> shell);
+/// Sets ssh with the port and the identity file as that shell, unless both are missing.
 void set_ssh(Translation& t, const std::optional<Sourced<std::string>>& port,
              const std::optional<Sourced<std::string>>& identity = std::nullopt);
 

@@ -392,9 +392,9 @@ std::optional<Text> find_parameter(const Translation& t, std::span<const std::st
 void translate_shell(Translation& t) {
   const auto agent = find_parameter(t, kAgentParameters, kAgents);
   const auto words = find_parameter(t, kShellParameters, kShellWords);
-  if ((agent || words) && !t.line.settings.has("remote-shell")) {
+  if (agent || words) {
     const std::string shell(agent ? trim(agent->value.substr(0, agent->value.find(':'))) : "ssh");
-    t.set("remote-shell", {shell + (words ? " " + words->value : ""), (words ? words : agent)->source});
+    set_remote_shell(t, {shell + (words ? " " + words->value : ""), (words ? words : agent)->source});
   }
 }
 
