@@ -37,6 +37,18 @@ TEST(DeepSpeed, StartsTheHostsOfItsHostfile) {
   EXPECT_EQ(setting_of("deepspeed -H hosts --exclude=b train.py", "exclude-hosts"), "b (--exclude)");
 }
 
+TEST(DeepSpeed, TakesTheArgumentsOfPdshForSsh) {
+  const Variables pdsh = {{"PDSH_SSH_ARGS_APPEND", "-o BatchMode=yes"}};
+  const auto shell = [&](const std::string& line) { return setting_of(line + " train.py", "remote-shell", pdsh); };
+  EXPECT_EQ(shell("deepspeed -H hosts"), "ssh -o BatchMode=yes (PDSH_SSH_ARGS_APPEND)");
+  EXPECT_EQ(shell("deepspeed -H hosts --ssh_port 2222"), "ssh -p 2222 -o BatchMode=yes (PDSH_SSH_ARGS_APPEND)");
+  EXPECT_EQ(shell("deepspeed -H hosts --launcher pdsh"), "ssh -o BatchMode=yes (PDSH_SSH_ARGS_APPEND)");
+  EXPECT_EQ(shell("muster --remote-shell rsh deepspeed -H hosts"), "rsh (--remote-shell)");
+  EXPECT_EQ(shell("deepspeed -H hosts --launcher openmpi"), "");
+  EXPECT_EQ(shell("deepspeed -H hosts --no_ssh --num_nodes 2 --node_rank 0 --master_addr a"), "");
+  EXPECT_EQ(shell("deepspeed"), "");
+}
+
 TEST(DeepSpeed, LeavesItsHostfileAloneWhereEachNodeIsStarted) {
   const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   EXPECT_EQ(notices_of("deepspeed -H hosts train.py", started), "ignoring --hostfile: bare starts muster on each node");
