@@ -81,7 +81,7 @@ constexpr auto kTable = std::to_array<Option>({
 });
 
 /// Names in muster's other commands, sbatch, kubectl and others.
-constexpr auto kOtherNames = std::to_array<OtherName>({
+constexpr auto kOtherRenderNames = std::to_array<OtherName>({
     {"nnodes", "nodes"},
     {"N", "nodes"},
     {"n", "namespace"},
@@ -97,7 +97,7 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
 }  // namespace
 
 OptionTable render_options() {
-  return {kTable, {}, kOtherNames, "muster render"};
+  return {kTable, {}, kOtherRenderNames, "muster render"};
 }
 
 namespace {

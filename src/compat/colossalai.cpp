@@ -14,7 +14,7 @@ namespace {
 
 using enum OptionSupport;
 
-constexpr const char* kHosts =
+constexpr const char* kHostOptions =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
 
 constexpr CompatOption naming_program(CompatOption row) {
@@ -24,7 +24,7 @@ constexpr CompatOption naming_program(CompatOption row) {
 }
 
 constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
-    option("host", 'H', "HOSTS", Same, kHosts),
+    option("host", 'H', "HOSTS", Same, kHostOptions),
     behind_one_dash(option("host", '\0', "HOSTS", Same, "As --host."), "host"),
     option("hostfile", '\0', "FILE", Better,
            "A host on each line. They are started, through ssh; where it may list the nodes that a "

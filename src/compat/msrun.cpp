@@ -225,7 +225,7 @@ Result<> translate_tail(Translation& t, const Workers& workers) {
 }
 
 /// Writes both streams of a worker into one file.
-void translate_logs(Translation& t) {
+void translate_msrun_logs(Translation& t) {
   if (!t.find("log-dir")) {
     t.set("log-dir", {".", default_of("msrun")});
   }
@@ -271,7 +271,7 @@ Result<> translate_msrun(Translation& t) {
   if (const auto seconds = t.find("cluster-time-out")) {
     t.set("gang-timeout", gang_timeout_of(*seconds));
   }
-  translate_logs(t);
+  translate_msrun_logs(t);
   TRY(translate_tail(t, workers));
   translate_join(t);
   // Any other word than the name of a program is a script for Python.

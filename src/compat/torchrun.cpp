@@ -231,7 +231,7 @@ Endpoint read_endpoint(const std::string& text) {
 
 /// Fails for an invalid host or port, which torchrun refuses at once too.
 /// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
-Result<> check_endpoint(const Sourced<std::string>& text) {
+Result<> check_rendezvous_endpoint(const Sourced<std::string>& text) {
   const Endpoint endpoint = read_endpoint(text.value);
   if (!is_host_or_address(endpoint.host)) {
     const std::string mistake =
@@ -292,7 +292,7 @@ Result<> translate_rendezvous(Translation& t) {
   }
   default_nodes(t);
   const auto endpoint = t.find("rdzv-endpoint");
-  TRY(endpoint && !is_etcd ? check_endpoint(*endpoint) : Result<>());
+  TRY(endpoint && !is_etcd ? check_rendezvous_endpoint(*endpoint) : Result<>());
   if (endpoint && backend.value == "c10d") {
     translate_dynamic(t, *endpoint);
     return {};

@@ -218,8 +218,8 @@ void add_devices(Cluster& cluster, const Snapshot& snapshot) {
 }
 
 /// Joins the results into one description.
-Result<Cluster> join(const Choice& choice, const JobRoles& roles, const PlatformFacts& facts, const Sourced<int>& slots,
-                     const Asked& asked) {
+Result<Cluster> join_facts(const Choice& choice, const JobRoles& roles, const PlatformFacts& facts,
+                           const Sourced<int>& slots, const Asked& asked) {
   const auto ports = TRY(choose_ports(facts, asked.request, asked.mode));
   auto cluster = TRY(start_cluster(choice, facts, ports, asked.snapshot, asked.request));
   TRY(add_slots(cluster, facts, slots));
@@ -259,7 +259,7 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest&
   if (!remark.empty()) {
     notices.push_back(std::move(remark));
   }
-  auto cluster = TRY(join(choice, job_roles, facts, slots, Asked{snapshot, counters, request, mode}));
+  auto cluster = TRY(join_facts(choice, job_roles, facts, slots, Asked{snapshot, counters, request, mode}));
   std::ranges::move(notices, std::back_inserter(cluster.notices));
   return cluster;
 }

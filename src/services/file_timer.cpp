@@ -143,7 +143,7 @@ constexpr std::chrono::milliseconds kRounding{1};
 /// Longest delay asked of the system at once, in seconds; the rest is waited for afterwards.
 constexpr double kLongestWait = 24 * 3600;
 /// Most processes that are signalled in one turn of the event loop; the others follow in the next turn.
-constexpr int kMostAtOnce = 64;
+constexpr int kMostRequestsAtOnce = 64;
 constexpr std::size_t kMostOfScope = 200;
 
 /// True: a process reads the pipe at `path`, such as a launcher that started this one or runs beside it.
@@ -316,7 +316,7 @@ class FileTimer final : public Service {
 
   void on_time(Door& door) {
     const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    for (int i = 0; i < kMostAtOnce; ++i) {
+    for (int i = 0; i < kMostRequestsAtOnce; ++i) {
       const auto timer = door.timers.expire(now);
       if (!timer) {
         break;

@@ -7,7 +7,7 @@ namespace muster::gang {
 
 void Outbox::add(std::string frame) {
   other_ += frame.size();
-  std::deque<Waiting>& frames = behind_.empty() ? first_ : behind_;
+  std::list<Waiting>& frames = behind_.empty() ? first_ : behind_;
   frames.push_back({std::make_shared<const std::string>(std::move(frame)), false});
 }
 
@@ -23,7 +23,7 @@ void Outbox::add_before_bulk(std::string frame) {
 }
 
 std::string_view Outbox::next(std::size_t most) const {
-  const std::deque<Waiting>& frames = first_.empty() ? behind_ : first_;
+  const std::list<Waiting>& frames = first_.empty() ? behind_ : first_;
   return frames.empty() ? std::string_view() : std::string_view(*frames.front().frame).substr(taken_, most);
 }
 

@@ -3,7 +3,7 @@
 // The send queue of a link. Pure: no socket.
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,10 +42,10 @@ class Outbox {
   void begin_bulk();
 
   /// Frames are added and taken in constant time, however long the queue: a peer that does not read slows no other
-  /// link down.
-  std::deque<Waiting> first_;   ///< sent before the next bulk
-  std::deque<Waiting> behind_;  ///< begins with bulk unless empty
-  std::size_t taken_ = 0;       ///< bytes of the next frame that were sent
+  /// link down. Lists, because an empty deque takes 576 bytes, and most of ten thousand links are idle.
+  std::list<Waiting> first_;   ///< sent before the next bulk
+  std::list<Waiting> behind_;  ///< begins with bulk unless empty
+  std::size_t taken_ = 0;      ///< bytes of the next frame that were sent
   std::size_t bulk_ = 0;
   std::size_t other_ = 0;
   std::size_t overtaking_ = 0;

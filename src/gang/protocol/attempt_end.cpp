@@ -12,10 +12,9 @@ namespace muster::gang {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 /// Time for killing, for a stalled console and for a slow machine.
-constexpr seconds kStopMargin{60};
+constexpr std::chrono::seconds kStopMargin{60};
 constexpr std::size_t kPastAttempts = 10;
 /// After this many similar failures in a row a warning says that a restart hardly helps.
 constexpr int kHopeless = 3;

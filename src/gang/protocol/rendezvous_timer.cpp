@@ -5,17 +5,13 @@
 
 namespace muster::gang {
 
-using std::chrono::seconds;
-
 namespace {
 
-using std::chrono::seconds;
-
 /// Shorter waits are not logged.
-constexpr seconds kFirstProgress{5};
-constexpr seconds kLaterProgress{30};
+constexpr std::chrono::seconds kFirstProgress{5};
+constexpr std::chrono::seconds kLaterProgress{30};
 /// Names are resolved this long before the deadline, so that the answer is there in time.
-constexpr seconds kLookUpAhead{3};
+constexpr std::chrono::seconds kLookUpAhead{3};
 
 }  // namespace
 

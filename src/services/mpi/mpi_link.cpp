@@ -174,7 +174,7 @@ namespace {
 constexpr std::chrono::seconds kMpiTimeout{10};
 /// Most clients at a time. For one more, the oldest one is closed.
 constexpr std::size_t kMostMpiClients = 64;
-constexpr std::size_t kMostAtOnce = std::size_t{64} << 10U;
+constexpr std::size_t kMostReadAtOnce = std::size_t{64} << 10U;
 
 struct MpiClient {
   UniqueFd link;  ///< empty: the client was refused
@@ -197,7 +197,7 @@ void refuse(MpiClient& client, const std::string& why) {
 /// Reads the available bytes. True: a command is complete and valid, and the client has been told so.
 Result<bool> read_commands(MpiClient& client) {
   const int fd = client.link.get();
-  const auto bytes = TRY(receive_some(fd, std::min(client.reader.wanted(), kMostAtOnce)));
+  const auto bytes = TRY(receive_some(fd, std::min(client.reader.wanted(), kMostReadAtOnce)));
   auto whole = client.reader.feed(bytes);
   if (!whole || !*whole) {
     return whole;

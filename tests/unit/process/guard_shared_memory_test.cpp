@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr AgentHeartbeat::Instant kNow{std::chrono::seconds(1'000)};
+constexpr AgentHeartbeat::Instant kBeatAt{std::chrono::seconds(1'000)};
 
 GuardSharedMemory& fresh_page() {
   return **GuardSharedMemory::make();
@@ -32,16 +32,16 @@ TEST(GuardSharedMemory, KnowsNothingBeforeTheFirstBeat) {
 
 TEST(GuardSharedMemory, KeepsTheLeaseUntilItIsReleased) {
   GuardSharedMemory& page = fresh_page();
-  const gang::Lease lease{milliseconds(8'000), kNow + milliseconds(17'000)};
-  page.renew(lease, kNow);
-  page.beat(kNow + milliseconds(1));
+  const gang::Lease lease{milliseconds(8'000), kBeatAt + milliseconds(17'000)};
+  page.renew(lease, kBeatAt);
+  page.beat(kBeatAt + milliseconds(1));
 
   const AgentHeartbeat heartbeat = page.heartbeat();
-  EXPECT_EQ(heartbeat.beat, kNow + milliseconds(1));
+  EXPECT_EQ(heartbeat.beat, kBeatAt + milliseconds(1));
   EXPECT_EQ(heartbeat.lease, lease);
 
-  page.renew({}, kNow + milliseconds(2));
-  EXPECT_EQ(page.heartbeat().beat, kNow + milliseconds(2));
+  page.renew({}, kBeatAt + milliseconds(2));
+  EXPECT_EQ(page.heartbeat().beat, kBeatAt + milliseconds(2));
   EXPECT_EQ(page.heartbeat().lease, gang::Lease{});
 }
 
@@ -53,8 +53,8 @@ TEST(GuardSharedMemory, ShowsNoLimitWithABeatFromBeforeIt) {
   std::atomic<bool> is_over{false};
   std::thread agent([&] {
     for (int i = 1; !is_over; ++i) {
-      page.renew({}, kNow + milliseconds(i - 1));
-      page.renew({milliseconds(i), std::nullopt}, kNow + milliseconds(i));
+      page.renew({}, kBeatAt + milliseconds(i - 1));
+      page.renew({milliseconds(i), std::nullopt}, kBeatAt + milliseconds(i));
     }
   });
   int limits = 0;
@@ -63,7 +63,7 @@ TEST(GuardSharedMemory, ShowsNoLimitWithABeatFromBeforeIt) {
     const AgentHeartbeat heartbeat = page.heartbeat();
     if (const auto& limit = heartbeat.lease.limit) {
       ++limits;
-      old_beats += heartbeat.beat < kNow + *limit ? 1 : 0;
+      old_beats += heartbeat.beat < kBeatAt + *limit ? 1 : 0;
     }
   }
   is_over = true;
@@ -84,18 +84,18 @@ TEST(GuardSharedMemory, KeepsTheStopSentByTheGuard) {
   GuardSharedMemory& page = fresh_page();
   EXPECT_FALSE(page.stop_sent_by_guard());
 
-  page.note({SIGTERM, kNow, {11, 12}});
+  page.note({SIGTERM, kBeatAt, {11, 12}});
 
   const auto request = page.stop_sent_by_guard();
   ASSERT_TRUE(request);
   EXPECT_EQ(request->signal, SIGTERM);
-  EXPECT_EQ(request->at, kNow);
+  EXPECT_EQ(request->at, kBeatAt);
   EXPECT_EQ(request->had_ended, (std::set<pid_t>{11, 12}));
 }
 
 TEST(GuardSharedMemory, KeepsAllThatHadEnded) {
   GuardSharedMemory& page = fresh_page();
-  StopSentByGuard request{SIGTERM, kNow, {}};
+  StopSentByGuard request{SIGTERM, kBeatAt, {}};
   constexpr pid_t kMany = 10'000;
   for (pid_t pid = 1; pid <= kMany; ++pid) {
     request.had_ended.insert(pid);

@@ -10,18 +10,18 @@ Sourced<std::string> said(const std::string& value) {
   return {value, from_variable("V")};
 }
 
-TableFile table_of(std::vector<Instance> instances) {
+TableFile file_of(std::vector<Instance> instances) {
   return {"/t", "", Table{Form::Version1, std::move(instances), {}, 0}};
 }
 
 TableFile pods() {
-  return table_of({{"job-worker-0", "10.0.0.1", {}, {}},
-                   {"job-worker-1", "10.0.0.2", {}, {}},
-                   {"job-worker-2", "10.0.0.2", {"172.16.0.9"}, {}}});
+  return file_of({{"job-worker-0", "10.0.0.1", {}, {}},
+                  {"job-worker-1", "10.0.0.2", {}, {}},
+                  {"job-worker-2", "10.0.0.2", {"172.16.0.9"}, {}}});
 }
 
 TableFile servers() {
-  return table_of({{"", "10.0.0.2", {}, {}}, {"", "10.0.0.1", {}, {}}});
+  return file_of({{"", "10.0.0.2", {}, {}}, {"", "10.0.0.1", {}, {}}});
 }
 
 /// "1", or the message.
@@ -54,7 +54,7 @@ TEST(FindInstance, CountsPodsOfAllGroupsByTheirRanks) {
   const auto pod = [](const std::string& name, int rank) {
     return Instance{name, "10.0.0." + std::to_string(rank), {}, {{rank, 0, "", ""}}};
   };
-  const TableFile file = table_of({pod("job-chief-0", 0), pod("job-worker-0", 1), pod("job-worker-1", 2)});
+  const TableFile file = file_of({pod("job-chief-0", 0), pod("job-worker-0", 1), pod("job-worker-1", 2)});
   for (int index = 0; index < 3; ++index) {
     EXPECT_EQ(found(file, index_of(index, 3)), std::to_string(index));
   }
@@ -83,7 +83,7 @@ TEST(FindInstance, GoesByThePlaceInATableWithoutNames) {
 
 TEST(FindInstance, CountsServersByTheirRanks) {
   const TableFile file =
-      table_of({{"", "b", {}, {{2, 0, "", ""}, {3, 1, "", ""}}}, {"", "a", {}, {{1, 0, "", ""}, {0, 1, "", ""}}}});
+      file_of({{"", "b", {}, {{2, 0, "", ""}, {3, 1, "", ""}}}, {"", "a", {}, {{1, 0, "", ""}, {0, 1, "", ""}}}});
   EXPECT_EQ(found(file, index_of(0, 2)), "1");
   EXPECT_EQ(found(file, index_of(1, 2)), "0");
   OwnNames own = index_of(1, 4);
@@ -105,13 +105,13 @@ TEST(FindInstance, IsNeverTheFirstByDefault) {
   EXPECT_EQ(found(pods(), index_of(7, 8)),
             "the rank table '/t' does not list this node: tried index 7 (I); it has job-worker-0 on "
             "10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2");
-  EXPECT_EQ(found(table_of({}), OwnNames()),
+  EXPECT_EQ(found(file_of({}), OwnNames()),
             "the rank table '/t' does not list this node: nothing says which pod this is; it has no "
             "instance; --node-rank says which of them this is");
 }
 
 TEST(FindInstance, NamesAFewOfMany) {
-  const TableFile file = table_of(std::vector<Instance>(10'000, {"", "a", {}, {}}));
+  const TableFile file = file_of(std::vector<Instance>(10'000, {"", "a", {}, {}}));
   EXPECT_EQ(found(file, OwnNames()),
             "the rank table '/t' does not list this node: nothing says which pod this is; it has a, "
             "a, a, a, and 9996 more; --node-rank says which of them this is");
@@ -144,8 +144,8 @@ TEST(FindTableFile, ReadsTheOlderVariableLast) {
 }
 
 TEST(DevicesOf, HaveTheRanksThatWereAgreedOn) {
-  const Table table = table_of({{"", "a", {}, {{0, 0, "10.1.0.1", ""}, {1, 1, "10.1.0.2", ""}}},
-                                {"", "b", {}, {{2, 4, "10.1.0.3", ""}, {3, 5, "10.1.0.4", ""}}}})
+  const Table table = file_of({{"", "a", {}, {{0, 0, "10.1.0.1", ""}, {1, 1, "10.1.0.2", ""}}},
+                               {"", "b", {}, {{2, 4, "10.1.0.3", ""}, {3, 5, "10.1.0.4", ""}}}})
                           .table;
   EXPECT_EQ(devices_of(table, 1)[0].rank, 2);
   const std::vector<Device> moved = devices_of(table, 1, {2, 3, 0, 1});

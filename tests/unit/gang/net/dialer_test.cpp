@@ -50,7 +50,7 @@ class DialerTest : public testing::Test {
   tcp::socket closed_{io_};
 };
 
-DialFailure failure_of(int error_number, const char* host) {
+DialFailure dial_failure(int error_number, const char* host) {
   return describe_dial_failure({error_number, boost::system::system_category()}, {make_address(host), 29'500},
                                std::chrono::milliseconds(3'000));
 }
@@ -140,13 +140,13 @@ TEST_F(DialerTest, ForgetsACancelledAttempt) {
 }
 
 TEST(DialFailure, DescribesTheFailure) {
-  EXPECT_EQ(failure_of(ECONNREFUSED, "10.0.0.1").text, "connection refused by 10.0.0.1:29500");
-  EXPECT_EQ(failure_of(ETIMEDOUT, "10.0.0.1").text, "no answer from 10.0.0.1:29500 within 3 s");
-  EXPECT_EQ(failure_of(ETIMEDOUT, "10.0.0.1").kind, Kind::TimedOut);
-  EXPECT_EQ(failure_of(ENETUNREACH, "fd00::1").text, "no route to [fd00::1]:29500");
-  EXPECT_EQ(failure_of(EHOSTUNREACH, "fd00::1").kind, Kind::Unreachable);
-  EXPECT_EQ(failure_of(EACCES, "10.0.0.1").text, "cannot connect to 10.0.0.1:29500: Permission denied");
-  EXPECT_EQ(failure_of(EACCES, "10.0.0.1").kind, Kind::Other);
+  EXPECT_EQ(dial_failure(ECONNREFUSED, "10.0.0.1").text, "connection refused by 10.0.0.1:29500");
+  EXPECT_EQ(dial_failure(ETIMEDOUT, "10.0.0.1").text, "no answer from 10.0.0.1:29500 within 3 s");
+  EXPECT_EQ(dial_failure(ETIMEDOUT, "10.0.0.1").kind, Kind::TimedOut);
+  EXPECT_EQ(dial_failure(ENETUNREACH, "fd00::1").text, "no route to [fd00::1]:29500");
+  EXPECT_EQ(dial_failure(EHOSTUNREACH, "fd00::1").kind, Kind::Unreachable);
+  EXPECT_EQ(dial_failure(EACCES, "10.0.0.1").text, "cannot connect to 10.0.0.1:29500: Permission denied");
+  EXPECT_EQ(dial_failure(EACCES, "10.0.0.1").kind, Kind::Other);
 }
 
 TEST(OwnAddresses, AreThoseOfThisMachine) {

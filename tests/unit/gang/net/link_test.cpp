@@ -26,7 +26,7 @@ const GangKey& key() {
   return key;
 }
 
-Join some_join() {
+Join join_of_link() {
   Join join;
   join.incarnation = "0123456789abcdef";
   join.node.host = "worker-1";
@@ -108,7 +108,7 @@ class LinkTest : public testing::Test {
 TEST_F(LinkTest, CarriesMessagesBothWays) {
   for (const GangKey* const link_key : {static_cast<const GangKey*>(nullptr), &key()}) {
     LinkPair pair(io_, link_key);
-    pair.agent.link->send(some_join());
+    pair.agent.link->send(join_of_link());
     ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
     EXPECT_EQ(std::get<Join>(pair.leader.messages[0]).node.host, "worker-1");
 
@@ -124,7 +124,7 @@ TEST_F(LinkTest, CarriesMessagesBothWays) {
 TEST_F(LinkTest, CarriesTheLargestMessagesInOrder) {
   for (const GangKey* const link_key : {static_cast<const GangKey*>(nullptr), &key()}) {
     LinkPair pair(io_, link_key);
-    pair.agent.link->send(some_join());
+    pair.agent.link->send(join_of_link());
     ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
     Stop stop;
     stop.end.emplace();
@@ -194,7 +194,7 @@ TEST_F(LinkTest, SaysOnBothSidesThatOnlyOneHasAToken) {
     LinkEnd agent(std::move(sockets.second), leader_has_one ? nullptr : &key(), Side::Agent);
     leader.link->start();
     agent.link->start();
-    agent.link->send(some_join());
+    agent.link->send(join_of_link());
     ASSERT_TRUE(until([&] { return !leader.lost.empty() && !agent.lost.empty(); }));
     EXPECT_EQ(leader.lost[0],
               leader_has_one ? "speaks without a token, and this job has one" : "has a token, and this job has none");
@@ -210,7 +210,7 @@ TEST_F(LinkTest, SaysOnBothSidesThatTheTokensDiffer) {
   LinkEnd agent(std::move(sockets.second), &other, Side::Agent);
   leader.link->start();
   agent.link->start();
-  agent.link->send(some_join());
+  agent.link->send(join_of_link());
   ASSERT_TRUE(until([&] { return !leader.lost.empty() && !agent.lost.empty(); }));
   EXPECT_EQ(leader.lost[0], "has another token");
   EXPECT_EQ(agent.lost[0], "has another token");
@@ -236,7 +236,7 @@ TEST_F(LinkTest, DoesNotLoseThePeerForItsOwnDelay) {
   }
   std::this_thread::sleep_for(2 * kLimit);  // the loop does something else
   for (const auto& agent : agents) {
-    agent->write(frame(encode(some_join())));
+    agent->write(frame(encode(join_of_link())));
   }
 
   for (const auto& agent : agents) {
@@ -249,7 +249,7 @@ TEST_F(LinkTest, DoesNotLoseThePeerForItsOwnDelay) {
 TEST_F(LinkTest, HasNoDeadlineAfterTheJoin) {
   Stranger stranger(io_);
   stranger.leader.link->start(std::chrono::milliseconds(50));
-  stranger.write(frame(encode(some_join())));
+  stranger.write(frame(encode(join_of_link())));
   ASSERT_TRUE(until([&] { return !stranger.leader.messages.empty(); }));
   run_ready(io_);  // the cancelled timer
   io_.restart();
@@ -286,7 +286,7 @@ TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotReadSharedFrames) {
 TEST_F(LinkTest, LetsABeatOvertakeALargeValue) {
   for (const GangKey* const link_key : {static_cast<const GangKey*>(nullptr), &key()}) {
     LinkPair pair(io_, link_key);
-    pair.agent.link->send(some_join());
+    pair.agent.link->send(join_of_link());
     ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
     const auto chunk = std::make_shared<const std::string>(
         frame(encode(Merged{{{"a", 0, 0, {}}, 32'768, 32'768, 0, std::string(32'768, 'x')}})));
@@ -306,7 +306,7 @@ TEST_F(LinkTest, LetsABeatOvertakeALargeValue) {
 TEST_F(LinkTest, WritesTheRestBeforeItCloses) {
   for (const GangKey* const link_key : {static_cast<const GangKey*>(nullptr), &key()}) {
     LinkPair pair(io_, link_key);
-    pair.agent.link->send(some_join());
+    pair.agent.link->send(join_of_link());
     ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
     for (int i = 0; i < 1'000; ++i) {
       pair.leader.link->send(Waiting{std::string(2'000, 'x')});
@@ -324,7 +324,7 @@ TEST_F(LinkTest, WritesTheRestBeforeItCloses) {
 
 TEST_F(LinkTest, DeliversNothingAfterClose) {
   LinkPair pair(io_);
-  pair.agent.link->send(some_join());
+  pair.agent.link->send(join_of_link());
   pair.agent.link->send(Heartbeat{});
   pair.leader.link->close_when_sent();
   ASSERT_TRUE(until([&] { return !pair.agent.lost.empty(); }));
@@ -377,7 +377,7 @@ TEST_F(LinkTest, MayBeDestroyedInItsCallbacks) {
     agent.is_brief = true;
     leader.link->start();
     agent.link->start();
-    agent.link->send(some_join());
+    agent.link->send(join_of_link());
     agent.link->send(Heartbeat{});
     ASSERT_TRUE(until([&] { return !agent.link; }));
     EXPECT_EQ(leader.messages.size(), 1U);
@@ -388,7 +388,7 @@ TEST_F(LinkTest, MayBeDestroyedInItsCallbacks) {
 TEST_F(LinkTest, CallsNothingAfterItWasDestroyed) {
   Stranger stranger(io_);
   stranger.leader.link->start();
-  stranger.write(frame(encode(some_join())));
+  stranger.write(frame(encode(join_of_link())));
   stranger.leader.link.reset();
   run_ready(io_);
   EXPECT_TRUE(stranger.leader.messages.empty());

@@ -65,7 +65,7 @@ TEST(StopAtTheLeader, EndsTheJobThatWaitsForAReplacement) {
 
 // --- A person asks again on the same agent ---------------------------------------------------------
 
-constexpr StopFromAgent kNow{SIGTERM, /*is_urgent=*/true};
+constexpr StopFromAgent kUrgent{SIGTERM, /*is_urgent=*/true};
 
 TEST(SecondStop, ChangesNothingWhereItIsNotUrgent) {
   LeaderStory story = running(3);
@@ -88,25 +88,25 @@ TEST(SecondStop, KillsOnEveryNodeThatHasNotEnded) {
   (void)story.read_signal(1, StopFromAgent{SIGTERM});
   (void)story.read_signal(1, AttemptOver{});
 
-  EXPECT_EQ(story.read_signal(1, kNow), "0,2: stop 0 by SIGTERM, now, the end is stopped 143");
+  EXPECT_EQ(story.read_signal(1, kUrgent), "0,2: stop 0 by SIGTERM, now, the end is stopped 143");
 }
 
 TEST(SecondStop, MeansNoOtherAttempt) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  EXPECT_EQ(story.read_signal(0, kNow), "0,1: stop 0 by SIGTERM, now, the end is stopped 143");
+  EXPECT_EQ(story.read_signal(0, kUrgent), "0,1: stop 0 by SIGTERM, now, the end is stopped 143");
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 143");
 }
 
 TEST(SecondStop, KeepsTheEndThatIsKnown) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
-  EXPECT_EQ(story.read_signal(0, kNow), "0,1: stop 0 by SIGTERM, now, the end is failed 9");
+  EXPECT_EQ(story.read_signal(0, kUrgent), "0,1: stop 0 by SIGTERM, now, the end is failed 9");
 }
 
 TEST(SecondStop, EndsARunningAttemptWhereTheFirstWasMissed) {
   LeaderStory story = running(2);
-  EXPECT_EQ(story.read_signal(0, kNow),
+  EXPECT_EQ(story.read_signal(0, kUrgent),
             "0,1: stop 0 by SIGTERM, the end is stopped 143 | "
             "0,1: stop 0 by SIGTERM, now, the end is stopped 143");
 }
@@ -114,14 +114,14 @@ TEST(SecondStop, EndsARunningAttemptWhereTheFirstWasMissed) {
 TEST(SecondStop, DoesNotKillOtherNodesWhenANodeOnlyLeaves) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(2, StopFromAgent{SIGTERM});
-  EXPECT_EQ(story.read_signal(2, kNow), "");
+  EXPECT_EQ(story.read_signal(2, kUrgent), "");
 }
 
 TEST(SecondStop, ChangesNothingAfterTheEnd) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.end_all();
-  EXPECT_EQ(story.read_signal(1, kNow), "");
+  EXPECT_EQ(story.read_signal(1, kUrgent), "");
 }
 
 // --- Another agent ------------------------------------------------------------------------------

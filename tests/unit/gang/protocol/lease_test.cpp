@@ -13,13 +13,13 @@ constexpr double kOrphanLimit = 8;  // seconds: the job may go on without the no
 TEST(Lease, IsOneOfWorkers) {
   EXPECT_EQ(ParticipantStory().lease(), Lease{});
   EXPECT_EQ(joined().lease(), Lease{});
-  EXPECT_EQ(running().lease(), (Lease{kTimeout, {}}));
+  EXPECT_EQ(running_participant().lease(), (Lease{kTimeout, {}}));
   EXPECT_EQ(stopping().lease(), (Lease{kTimeout, {}}));
   EXPECT_EQ(over().lease(), Lease{});
 }
 
 TEST(Lease, IsReleasedWhenAllWorkersAreGoneBeforeTheirOutputIsDrained) {
-  ParticipantStory story = running(kOrphanLimit);
+  ParticipantStory story = running_participant(kOrphanLimit);
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_TRUE(story.lease().gone_by);
 
@@ -50,7 +50,7 @@ TEST(Lease, IsNoneInAJobOfOneNode) {
 }
 
 TEST(Lease, IsRenewedFourTimesBeforeItIsOver) {
-  for (ParticipantStory story : {running(), leading()}) {
+  for (ParticipantStory story : {running_participant(), leading()}) {
     (void)story.read_signal(start_of(0));
     const int before = story.wakes;
     (void)story.wait(kTimeout);
@@ -60,7 +60,7 @@ TEST(Lease, IsRenewedFourTimesBeforeItIsOver) {
 }
 
 TEST(Lease, EndsBeforeTheLeaderContinues) {
-  ParticipantStory story = running(kOrphanLimit);
+  ParticipantStory story = running_participant(kOrphanLimit);
   story.leader_answers = false;
   const Instant last_answered = story.now();
   const Instant gone_by = last_answered + guards_limit(kTimeout);
@@ -84,7 +84,7 @@ TEST(Lease, LeavesTheAgentTimeToEndItsWorkersItself) {
 }
 
 TEST(Lease, IsProlongedByAnswers) {
-  ParticipantStory story = running(kOrphanLimit);
+  ParticipantStory story = running_participant(kOrphanLimit);
   (void)story.wait(kTimeout * 4);
   ASSERT_FALSE(story.beats.empty());
   EXPECT_EQ(story.lease().gone_by, story.beats.back() + guards_limit(kTimeout));

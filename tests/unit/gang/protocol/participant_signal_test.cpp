@@ -5,8 +5,6 @@
 namespace muster::gang {
 namespace {
 
-using State = Participant::State;
-
 TEST(Signal, EndsTheSearchForTheLeaderAtOnce) {
   ParticipantStory story;
   EXPECT_EQ(story.signal(SIGINT), "leave: stopped 130");
@@ -20,63 +18,63 @@ TEST(Signal, EndsTheWaitForTheStartAtOnceAndInformsTheLeader) {
 }
 
 TEST(Signal, ReachesTheWorkersAndTheLeader) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM | tell stop asked by SIGTERM");
-  EXPECT_EQ(story.state(), State::Running) << "the leader decides";
+  EXPECT_EQ(story.state(), Participant::State::Running) << "the leader decides";
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143)}), "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
   EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
 }
 
 TEST(Announcement, TellsThisNodeThatAStallBegins) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.happen(Announced{"it hangs", StallBegun{{3}}}), "tell announce: it hangs, for rank 3");
   EXPECT_EQ(story.read_signal(Announce{"it hangs", true, {3}}), "a stall begins: rank 3");
   EXPECT_EQ(story.read_signal(Announce{"it moves"}), "");
 }
 
 TEST(Signal, ReachesTheWorkersASecondTime) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.signal(SIGTERM);
   EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT, now")
       << "the supervisor kills at INT, and the leader tells the other nodes";
 }
 
 TEST(Signal, IsNotUrgentWhereASchedulerRepeatsIt) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.signal(SIGTERM);
   EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM | tell stop asked by SIGTERM");
   EXPECT_EQ(story.signal(SIGHUP), "pass SIGHUP | tell stop asked by SIGHUP");
 }
 
 TEST(Signal, IsLeftToTheLeaderWhereItLimitsTheGrace) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.signal(SIGTERM);
   EXPECT_EQ(story.happen(StopSignal{SIGTERM, /*workers_know=*/false, std::chrono::milliseconds(0)}),
             "tell stop asked by SIGTERM");
 }
 
 TEST(Signal, IsNotUrgentWhereAllNodesGetTheSameOne) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.read_signal(Stop{0, SIGINT, "", end_of(Verdict::Stopped, 130)});
   EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT") << "as srun sends it";
   EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT, now");
 }
 
 TEST(Signal, IsUrgentFromAKeyboardAfterARequestToAnotherNode) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143)});
   EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT, now");
 }
 
 TEST(Signal, IsNotUrgentAtFirstAfterAFailure) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Failed, 9)});
   EXPECT_EQ(story.signal(SIGINT), "pass SIGINT | tell stop asked by SIGINT");
 }
 
 TEST(Signal, IsNotForwardedWhereTheTerminalSentItToTheWorkers) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.happen(StopSignal{SIGINT, /*workers_know=*/true}), "tell stop asked by SIGINT");
 }
 
@@ -93,14 +91,14 @@ TEST(Signal, KillsTheWorkersWhenAnotherNodeGotItTwice) {
 }
 
 TEST(Signal, IsTheEndWhenTheLeaderIsLostBeforeItAnswers) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.signal(SIGTERM);
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: stopped 143");
 }
 
 TEST(Signal, ReachesTheWorkersOfALostLeader) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
@@ -126,10 +124,10 @@ TEST(Signal, EndsTheWaitOfAnAgentThatKnowsTheEnd) {
 }
 
 TEST(Signal, MeansNowWhereTheFirstOneStoppedTheAttempt) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.signal(SIGTERM);
   (void)story.happen(AttemptOver{});
-  EXPECT_EQ(story.state(), State::Over);
+  EXPECT_EQ(story.state(), Participant::State::Over);
   EXPECT_EQ(story.signal(SIGINT), "tell stop asked by SIGINT, now | hang up | leave: stopped 143");
 }
 
@@ -182,7 +180,7 @@ TEST(GuardGone, EndsAnAgentWithoutWorkersAtOnce) {
 }
 
 TEST(GuardGone, KillsTheWorkersAndWaitsForTheirEnd) {
-  for (ParticipantStory story : {running(), stopping()}) {
+  for (ParticipantStory story : {running_participant(), stopping()}) {
     EXPECT_EQ(story.happen(GuardGone{}), "hang up | kill workers");
     EXPECT_EQ(story.read_signal(start_of(1)), "");
     EXPECT_EQ(story.happen(AttemptOver{}), "leave: stopped 137");
@@ -190,7 +188,7 @@ TEST(GuardGone, KillsTheWorkersAndWaitsForTheirEnd) {
 }
 
 TEST(GuardGone, KillsTheWorkersOfALostLeader) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.happen(GuardGone{}), "hang up | kill workers");
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: stopped 137");

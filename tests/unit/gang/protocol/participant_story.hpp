@@ -142,7 +142,7 @@ class ParticipantStory {
 }
 
 /// Workers of attempt 0 run. With a limit, the job may go on without this node.
-[[nodiscard]] inline ParticipantStory running(double orphan_limit = 0) {
+[[nodiscard]] inline ParticipantStory running_participant(double orphan_limit = 0) {
   ParticipantStory story = joined();
   EXPECT_EQ(story.read_signal(start_of(0, orphan_limit)), "start workers of 0");
   EXPECT_EQ(story.state(), Participant::State::Running);
@@ -151,7 +151,7 @@ class ParticipantStory {
 
 /// The leader has had attempt 0 stopped; with an end, there is no other attempt.
 [[nodiscard]] inline ParticipantStory stopping(std::optional<JobEnd> end = std::nullopt, double orphan_limit = 0) {
-  ParticipantStory story = running(orphan_limit);
+  ParticipantStory story = running_participant(orphan_limit);
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
             "stop workers by SIGTERM");
   EXPECT_EQ(story.state(), Participant::State::Stopping);

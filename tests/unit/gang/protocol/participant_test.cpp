@@ -8,8 +8,6 @@
 namespace muster::gang {
 namespace {
 
-using State = Participant::State;
-
 // --- Connecting the leader -------------------------------------------------------------------------
 
 TEST(Participant, DialsAndJoins) {
@@ -18,7 +16,7 @@ TEST(Participant, DialsAndJoins) {
   (void)story.wait(milliseconds(1'500));
 
   EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1");
-  EXPECT_EQ(story.state(), State::Joined);
+  EXPECT_EQ(story.state(), Participant::State::Joined);
   EXPECT_EQ(story.join->job.job_id, "llama");
   EXPECT_EQ(story.join->incarnation.size(), 16U);
   EXPECT_DOUBLE_EQ(story.join->waited_seconds, 1.5);
@@ -141,7 +139,7 @@ TEST(Participant, TriesAgainWhenItMay) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
   EXPECT_EQ(story.read_signal(Refused{"the leader is not ready", true}), "hang up");
-  EXPECT_EQ(story.state(), State::Connecting);
+  EXPECT_EQ(story.state(), Participant::State::Connecting);
 
   EXPECT_EQ(story.wait(seconds(1)), "dial");
   EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1");
@@ -163,25 +161,25 @@ TEST(Participant, LooksForTheLeaderAgainWhenItIsLostBeforeTheStart) {
   ParticipantStory story = joined();
   (void)story.wait(seconds(500));
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "");
-  EXPECT_EQ(story.state(), State::Connecting);
+  EXPECT_EQ(story.state(), Participant::State::Connecting);
   EXPECT_TRUE(story.has_said("lost the leader before the start: looking for it again"));
   EXPECT_EQ(story.wait(seconds(1)), "dial");
 
   (void)story.happen(DialFailed{"connection refused by 10.0.0.1:29500"});
   (void)story.wait(seconds(800));
-  EXPECT_EQ(story.state(), State::Connecting) << "the wait begins anew";
+  EXPECT_EQ(story.state(), Participant::State::Connecting) << "the wait begins anew";
   (void)story.wait(seconds(100));
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
 }
 
 TEST(Participant, HasOneDeadlineWhereItWasNeverAdmitted) {
   ParticipantStory story;
-  for (int i = 0; i < 449 && story.state() != State::Left; ++i) {
+  for (int i = 0; i < 449 && story.state() != Participant::State::Left; ++i) {
     (void)story.happen(LinkUp{});
     (void)story.happen(LinkDown{"closed the connection"});
     (void)story.wait(seconds(2));
   }
-  EXPECT_EQ(story.state(), State::Connecting);
+  EXPECT_EQ(story.state(), Participant::State::Connecting);
   (void)story.wait(seconds(2));
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
   EXPECT_NE(story.end->reason.find("the leader at llm-0:29500 closed the connection"), std::string::npos);
@@ -211,7 +209,7 @@ TEST(Participant, BeatsFourTimesPerTimeout) {
   (void)story.wait(seconds(20));
 
   EXPECT_EQ(story.beats.size(), 20U);
-  EXPECT_EQ(story.state(), State::Joined);
+  EXPECT_EQ(story.state(), Participant::State::Joined);
 }
 
 TEST(Participant, PassesOnHowTheWaitGoes) {
@@ -281,19 +279,19 @@ TEST(Participant, LeavesWhenTheJobEndsBeforeItsStart) {
 TEST(Participant, IgnoresAStopBeforeAnyStart) {
   ParticipantStory story = joined();
   EXPECT_EQ(story.read_signal(Stop{}), "");
-  EXPECT_EQ(story.state(), State::Joined);
+  EXPECT_EQ(story.state(), Participant::State::Joined);
 }
 
 // --- Attempts -----------------------------------------------------------------------------------
 
 TEST(Participant, SendsTheFirstFailureAndTheEnd) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.happen(failure_of(2)), "tell failed 0");
-  EXPECT_EQ(story.state(), State::Stopping);
+  EXPECT_EQ(story.state(), Participant::State::Stopping);
   EXPECT_EQ(story.happen(failure_of(3)), "") << "the first one of this node";
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 2 failed", std::nullopt}), "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{0, failure_of(2), true}), "tell ended 0");
-  EXPECT_EQ(story.state(), State::Over);
+  EXPECT_EQ(story.state(), Participant::State::Over);
 
   EXPECT_EQ(story.read_signal(start_of(1)), "start workers of 1");
 }
@@ -319,15 +317,15 @@ TEST(Participant, IgnoresAStartOfAnOldAttempt) {
   (void)story.happen(AttemptOver{});
   EXPECT_EQ(story.read_signal(start_of(1)), "");
   EXPECT_EQ(story.read_signal(start_of(2)), "");
-  EXPECT_EQ(story.state(), State::Over);
+  EXPECT_EQ(story.state(), Participant::State::Over);
 }
 
 TEST(Participant, IgnoresAStartWhileWorkersAreAlive) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.read_signal(start_of(1)), "");
   (void)story.read_signal(Stop{});
   EXPECT_EQ(story.read_signal(start_of(1)), "");
-  EXPECT_EQ(story.state(), State::Stopping);
+  EXPECT_EQ(story.state(), Participant::State::Stopping);
 }
 
 TEST(Participant, IgnoresAStopOfAnotherAttempt) {
@@ -335,7 +333,7 @@ TEST(Participant, IgnoresAStopOfAnotherAttempt) {
   (void)story.read_signal(start_of(1));
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "old", end_of(Verdict::Failed, 9)}), "");
   EXPECT_EQ(story.read_signal(Stop{2, SIGTERM, "new", std::nullopt}), "");
-  EXPECT_EQ(story.state(), State::Running);
+  EXPECT_EQ(story.state(), Participant::State::Running);
 
   (void)story.happen(LinkDown{"closed the connection"});
   (void)story.happen(AttemptOver{});
@@ -351,7 +349,7 @@ TEST(Participant, LeavesWithTheEndThatTheLeaderSends) {
 }
 
 TEST(Participant, EndsItsWorkersBeforeItLeavesWhateverTheLeaderSays) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Lost, 69)}), "stop workers by SIGTERM");
   (void)story.happen(LinkDown{"closed the connection"});
 
@@ -359,7 +357,7 @@ TEST(Participant, EndsItsWorkersBeforeItLeavesWhateverTheLeaderSays) {
 }
 
 TEST(Participant, EndsItsWorkersWhenARunningNodeIsRefused) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.read_signal(Refused{"something odd", false}), "hang up | stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
 }
@@ -367,7 +365,7 @@ TEST(Participant, EndsItsWorkersWhenARunningNodeIsRefused) {
 // --- The leader is lost -------------------------------------------------------------------------
 
 TEST(Participant, EndsItsWorkersWhenTheLeaderIsLost) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM");
   EXPECT_TRUE(story.has_said("the leader at llm-0:29500 was lost: it closed the connection"));
   EXPECT_EQ(story.next_wake(), story.now() + seconds(2)) << "the workers' grace has its own timer";
@@ -378,9 +376,9 @@ TEST(Participant, EndsItsWorkersWhenTheLeaderIsLost) {
 }
 
 TEST(Participant, NoticesThatTheLeaderIsSilent) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.wait(seconds(60));
-  EXPECT_EQ(story.state(), State::Running);
+  EXPECT_EQ(story.state(), Participant::State::Running);
   story.leader_answers = false;
   EXPECT_EQ(story.wait(seconds(7)), "");
 
@@ -391,7 +389,7 @@ TEST(Participant, NoticesThatTheLeaderIsSilent) {
 }
 
 TEST(Participant, ReportsItsOwnFailureWhenTheLeaderIsLost) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.happen(failure_of(2));
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{0, failure_of(2), std::nullopt}), "leave: lost 69");
@@ -417,36 +415,36 @@ TEST(Participant, ReportsTheEndThatItKnowsWhenTheLeaderIsLostAfterwards) {
 }
 
 TEST(Participant, TakesTheEndOfAnAttemptThatIsOverHere) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.happen(AttemptOver{});
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 0 failed", end_of(Verdict::Failed, 3)}), "");
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "leave: failed 3");
 }
 
 TEST(Participant, CutsTheLeaderOffThatSendsWhatNoLeaderSends) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   EXPECT_EQ(story.read_signal(AttemptOver{}), "hang up | stop workers by SIGTERM");
   EXPECT_TRUE(story.has_said("it sent the message 'ended', which no leader sends"));
 }
 
 TEST(Participant, IgnoresMessagesOfALinkThatIsDown) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.read_signal(start_of(1)), "");
   EXPECT_EQ(story.happen(LinkDown{"closed it again"}), "");
   EXPECT_EQ(story.read_signal(Finish{}), "");
-  EXPECT_EQ(story.state(), State::Stopping);
+  EXPECT_EQ(story.state(), Participant::State::Stopping);
 }
 
 // --- The job goes on without this node ----------------------------------------------------------
 
 TEST(Orphan, HasItsLimitWhenTheLinkIsClosed) {
-  ParticipantStory story = running(8);
+  ParticipantStory story = running_participant(8);
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM within 8000 ms");
 }
 
 TEST(Orphan, HasItsLimitFromTheLastAnsweredBeat) {
-  ParticipantStory story = running(8);
+  ParticipantStory story = running_participant(8);
   (void)story.wait(seconds(20));
   story.leader_answers = false;  // the beat at 20 s was answered
   const std::string text = story.wait(seconds(10));
@@ -458,7 +456,7 @@ TEST(Orphan, HasItsLimitFromTheLastAnsweredBeat) {
 }
 
 TEST(Orphan, HasLessTimeWhereTheLeaderSpokeButDidNotAnswer) {
-  ParticipantStory story = running(8);
+  ParticipantStory story = running_participant(8);
   story.leader_answers = false;  // what we say does not arrive any more; what it says does
   (void)story.wait(seconds(6));
   (void)story.read_signal(Waiting{"something"});
@@ -469,13 +467,13 @@ TEST(Orphan, HasLessTimeWhereTheLeaderSpokeButDidNotAnswer) {
 }
 
 TEST(Orphan, HasNoTimeWhereItNoticesTooLate) {
-  ParticipantStory story = running(8);
+  ParticipantStory story = running_participant(8);
   story.sleep(seconds(60));
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM within 0 ms");
 }
 
 TEST(Orphan, GetsNoLeaseWithoutHeartbeatAnswersDespiteOtherMessages) {
-  ParticipantStory story = running(8);
+  ParticipantStory story = running_participant(8);
   story.leader_answers = false;
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(story.wait(seconds(5)), "");
@@ -505,14 +503,14 @@ TEST(Orphan, HasItsWholeGraceWhereNoOtherAttemptFollows) {
 // --- An agent that was asleep -------------------------------------------------------------------
 
 TEST(Participant, DoesNotLoseTheLeaderWhenItWasAsleepItself) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   story.sleep(seconds(60));
   EXPECT_EQ(story.wait(seconds(20)), "");
-  EXPECT_EQ(story.state(), State::Running);
+  EXPECT_EQ(story.state(), Participant::State::Running);
 }
 
 TEST(Participant, NoticesSilenceSoonAfterItWasAsleep) {
-  ParticipantStory story = running();
+  ParticipantStory story = running_participant();
   story.sleep(seconds(60));
   (void)story.read_signal(Heartbeat{});  // read before the timer is served
   story.leader_answers = false;
