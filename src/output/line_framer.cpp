@@ -4,7 +4,7 @@
 #include "base/display_text.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "output/terminal_sanitizer.hpp"
+#include "output/terminal/terminal_sanitizer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -24,29 +24,28 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
-/// True when the bytes move the cursor to another row or set a terminal mode; a program that draws for long hides the
-/// cursor.
-bool has_movement(std::string_view bytes) {
-  constexpr std::string_view kBeginning = "\x1b[";
-  constexpr std::string_view kMovements = "ABEF";
-  std::size_t at = bytes.find(kBeginning);
-  while (at != std::string_view::npos) {
-    bytes.remove_prefix(at + kBeginning.size());
-    const std::size_t last = bytes.find_first_not_of("0123456789");
-    const bool moves = last != std::string_view::npos && kMovements.find(bytes[last]) != std::string_view::npos;
-    if (moves || bytes.starts_with('?')) {
+/// True when a line has a control that is no colour and no erasing to its end, or a text that is overwritten. One that
+/// is incomplete counts, too.
+bool begins_to_draw(std::string_view line) {
+  const std::size_t end = line.ends_with('\n') ? line.find_last_not_of("\r\n") + 1 : line.size();
+  line = line.substr(0, end);
+  for (std::size_t at = line.find_first_of("\x1b\r\b"); at != std::string_view::npos;
+       at = line.find_first_of("\x1b\r\b")) {
+    line.remove_prefix(at);
+    const std::size_t last = line.find_first_not_of("0123456789;:", 2);
+    if (!line.starts_with("\x1b[") || last == std::string_view::npos || (line[last] != 'm' && line[last] != 'K')) {
       return true;
     }
-    at = bytes.find(kBeginning);
+    line.remove_prefix(last);
   }
   return false;
 }
 
-/// True when the line is overwritten: text follows a carriage return, or may still follow.
-bool begins_to_draw(std::string_view line) {
-  const bool has_end = line.ends_with('\n');
-  const std::size_t text = has_end ? line.find_last_not_of("\r\n") + 1 : line.size();
-  return has_movement(line) || line.substr(0, text).find('\r') != std::string_view::npos;
+/// The text behind the last carriage return of a line, with the line's end.
+std::string_view last_state(std::string_view line) {
+  const std::size_t end = line.find_last_not_of("\r\n");
+  const std::size_t at = end == std::string_view::npos ? end : line.rfind('\r', end);
+  return at == std::string_view::npos ? line : line.substr(at + 1);
 }
 
 }  // namespace
@@ -103,7 +102,6 @@ void LineFramer::start_drawing(std::string& out) {
   const std::string begun = partial_;
   forget();
   drawn_.emplace(prefix_);
-  drawn_->set_size(height_, width_);
   drawn_->feed(begun, out);
 }
 
@@ -112,18 +110,6 @@ void LineFramer::draw(std::string_view bytes, std::string& out) {
   if (drawn_->is_done()) {
     drawn_.reset();
   }
-}
-
-void LineFramer::set_size(std::size_t rows, std::size_t columns) {
-  height_ = rows;
-  width_ = columns;
-  if (drawn_) {
-    drawn_->set_size(rows, columns);
-  }
-}
-
-ShownRows LineFramer::shown(bool has_cursor) const {
-  return drawn_ ? drawn_->shown(has_cursor) : ShownRows();
 }
 
 bool LineFramer::has_unsettled() const {
@@ -152,9 +138,6 @@ void LineFramer::begin_row(std::string& out) {
   if (draws_ && !drawn_ && has_unsettled()) {
     start_drawing(out);
   }
-  if (drawn_) {
-    drawn_->settle_before_prompt(out);
-  }
 }
 
 void LineFramer::settle(std::string& out) {
@@ -170,8 +153,7 @@ bool LineFramer::has_prompt() const {
 
 void LineFramer::show_prompt(std::string& out) {
   if (drawn_) {
-    const auto cursor = drawn_->shown(/*has_cursor=*/true).cursor;
-    out += cursor ? cursor->before : prefix_;
+    out += drawn_->row();
     drawn_.reset();
   } else {
     out += prefix_ + sanitize(partial_);
@@ -210,48 +192,29 @@ void LineFramer::flush_progress(std::string& out) {
   if (last == std::string::npos || last == 0) {
     return;  // a bar that starts with a return shows nothing before its next step
   }
-  append_line(std::string_view(partial_).substr(0, last), out);
+  const std::string_view steps = std::string_view(partial_).substr(0, last);
+  const bool is_erased = last_state(steps).find_first_not_of(' ') == std::string_view::npos;
+  if (!is_erased || prefix_.empty()) {
+    append_line(steps, out);
+  }
   partial_.erase(0, last);
 }
 
 /// Gives out a line that passes the filter, and adds a missing line end.
 void LineFramer::append_line(std::string_view line, std::string& out) const {
+  line = prefix_.empty() && !sanitizes_ ? line : last_state(line);
   if (filter_ != nullptr && !filter_->matches(line)) {
     return;
   }
+  out += prefix_;
   if (sanitizes_) {
-    append_framed(are_marked_ ? sanitize_marked(line) : sanitize(line), out);
+    out += are_marked_ ? sanitize_marked(line) : sanitize(line);
   } else {
-    append_framed(line, out);
+    out += line;
   }
   if (!line.ends_with('\n')) {
     out += '\n';
   }
-}
-
-void LineFramer::append_framed(std::string_view line, std::string& out) const {
-  constexpr std::string_view kEraseBehind = "\x1b[K";  // so that no text is put together with what it overwrites
-  const std::string_view behind_return = prefix_.empty() && sanitizes_ ? kEraseBehind : std::string_view(prefix_);
-  out += prefix_;
-  if (behind_return.empty()) {
-    out += line;
-    return;
-  }
-  // A return before the line end, as in "\r\n", begins no new text.
-  std::size_t start = 0;
-  while (start < line.size()) {
-    const void* const found = std::memchr(line.data() + start, '\r', line.size() - start);
-    if (found == nullptr) {
-      break;
-    }
-    const auto next = static_cast<std::size_t>(static_cast<const char*>(found) - line.data()) + 1;
-    out += line.substr(start, next - start);
-    if (next < line.size() && line[next] != '\n' && line[next] != '\r') {
-      out += behind_return;
-    }
-    start = next;
-  }
-  out += line.substr(start);
 }
 
 // Keeps the last lines of a stream for the report.

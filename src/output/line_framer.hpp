@@ -2,7 +2,7 @@
 
 // Turns bytes into prefixed lines, keeps the last lines of a stream, and parses error files of workers. Pure.
 
-#include "output/drawn_rows.hpp"
+#include "output/terminal/drawn_rows.hpp"
 #include "run/selection.hpp"
 
 #include <chrono>
@@ -17,13 +17,13 @@ namespace muster {
 /// Turns the bytes of one stream of one worker into whole lines, each with a prefix, for a console or a file that
 /// other streams share.
 ///
-/// Nothing is changed or lost unless lines are sanitized: a line that arrives in pieces waits for its end, up to
-/// `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write it, is followed by the
-/// prefix again, so that the terminal still shows whose bar it is.
+/// A line that arrives in pieces waits for its end, up to `kLongestLine`; binary bytes pass. Of a line that was
+/// overwritten behind a carriage return, as progress bars do, only the last state is given out, with one prefix. Without
+/// a prefix nothing is changed or lost unless lines are sanitized.
 class LineFramer {
  public:
   /// Longer lines are given out in pieces of about this many bytes, to bound memory.
-  static constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
+  static constexpr std::size_t kLongestLine = DrawnRows::kLongestLine;
 
   /// With an empty `prefix` and `whole_lines` false, bytes pass unchanged and at once.
   explicit LineFramer(std::string prefix, bool whole_lines = true)
@@ -34,8 +34,7 @@ class LineFramer {
   /// Sets a prefix that is known only after the start. To be called before the first byte.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
-  /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`),
-  /// and without a prefix a carriage return erases its line.
+  /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`).
   /// `are_marked`: they come from another muster, whose marks pass.
   void sanitize_lines(bool are_marked = false) {
     sanitizes_ = true;
@@ -53,18 +52,16 @@ class LineFramer {
   /// True when a progress bar is pending: bytes with a carriage return but no line end yet.
   [[nodiscard]] bool has_progress() const { return has_return_; }
 
-  /// Appends the complete steps of a pending progress bar as one line.
+  /// Appends the last complete step of a pending progress bar as a line.
   void flush_progress(std::string& out);
 
-  /// For a terminal on which rows can be drawn: keeps rows that the worker may still change apart from its lines
-  /// (`shown`).
+  /// For a terminal on which rows can be drawn: keeps text that the worker may still change apart from its lines
+  /// (`row`).
   void draw_rows() { draws_ = true; }
   [[nodiscard]] bool draws_rows() const { return draws_; }
-  /// Size of the worker's terminal.
-  void set_size(std::size_t rows, std::size_t columns);
   [[nodiscard]] bool has_rows() const { return drawn_.has_value(); }
-  /// Rows that the worker may still change; empty when none are drawn.
-  [[nodiscard]] ShownRows shown(bool has_cursor) const;
+  /// The text that the worker may still change; empty when no row is drawn.
+  [[nodiscard]] std::string row() const { return drawn_ ? drawn_->row() : std::string(); }
 
   /// True when unfinished text is pending that a terminal should show after a quiet moment.
   [[nodiscard]] bool has_unsettled() const;
@@ -74,15 +71,12 @@ class LineFramer {
   /// For a console that is no terminal: gives out the unfinished text as a line. What follows is the next line.
   void show_unfinished(std::string& out);
 
-  /// To be called after a quiet moment: where rows are drawn, turns an unfinished line into a row, and the rows above
-  /// it into lines.
+  /// To be called after a quiet moment: where rows are drawn, turns an unfinished line into a row.
   void begin_row(std::string& out);
-  /// To be called periodically: turns rows that the worker has left for long into lines.
+  /// To be called periodically: gives out lines that the worker has left for long.
   void settle(std::string& out);
   /// True when `settle` may give out more lines without new input.
   [[nodiscard]] bool may_settle() const { return drawn_ && drawn_->may_settle(); }
-  /// True while the worker edits a line.
-  [[nodiscard]] bool is_edited() const { return drawn_ && drawn_->is_edited(); }
   /// True when an unfinished line is pending in which nothing was drawn, such as "(Pdb) ".
   [[nodiscard]] bool has_prompt() const;
   /// Appends the pending prompt without a line end. Text that follows begins with the prefix.
@@ -94,7 +88,6 @@ class LineFramer {
   void start_drawing(std::string& out);
   void draw(std::string_view bytes, std::string& out);
   void append_line(std::string_view line, std::string& out) const;
-  void append_framed(std::string_view line, std::string& out) const;
   void keep(std::string_view bytes);
   void forget();
 
@@ -103,8 +96,6 @@ class LineFramer {
   bool sanitizes_ = false;
   bool are_marked_ = false;
   bool draws_ = false;
-  std::size_t height_ = 0;
-  std::size_t width_ = 0;
   std::optional<DrawnRows> drawn_;      ///< takes all bytes while it is set
   const LineFilter* filter_ = nullptr;  ///< not owned; null: every line
   std::string partial_;                 ///< bytes since the last line end

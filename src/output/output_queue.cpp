@@ -32,6 +32,7 @@ void OutputQueue::watch_terminal(std::size_t columns, std::optional<int> fd) {
   terminal_.emplace();
   columns_ = columns;
   terminal_fd_ = fd;
+  rows_.set_size(0, columns);
 }
 
 bool OutputQueue::write(std::string_view bytes) {
@@ -77,6 +78,7 @@ bool OutputQueue::put(std::string_view bytes) {
     return false;
   }
   at_line_start_ = bytes.back() == '\n';
+  note_size();
   std::string with_rows = rows_.erase();
   const std::string rows = drawn_rows();
   if (with_rows.empty() && rows.empty()) {
@@ -93,29 +95,24 @@ bool OutputQueue::may_draw() const {
   return terminal_ && at_line_start_ && queued() < kFewBytes && rows_.is_outdated();
 }
 
+/// Passes on the size that the terminal has now: rows are erased and drawn by it.
+void OutputQueue::note_size() {
+  if (terminal_fd_ && !rows_.is_empty()) {
+    const WindowSize size = window_size_of(*terminal_fd_).value_or(WindowSize{});
+    rows_.set_size(size.rows, size.columns);
+  }
+}
+
+/// A row must not imitate a message of muster.
 std::string OutputQueue::drawn_rows() {
-  if (!may_draw()) {
-    return {};
-  }
-  std::string rows = mark(rows_.draw());
-  if (const auto way = rows_.path_to_cursor()) {
-    std::string before = mark(way->before + "\n");  // a row must not imitate a message of muster
-    before.pop_back();
-    rows.append(way->up).append(before);
-  }
-  return rows;
+  return may_draw() ? mark(rows_.draw()) : std::string();
 }
 
 void OutputQueue::draw_rows() {
+  note_size();
   if (state_ == State::Flowing && may_draw()) {
     std::string rows = rows_.erase();
     enqueue(rows.append(drawn_rows()));
-  }
-}
-
-void OutputQueue::leave_rows() {
-  if (state_ == State::Flowing) {
-    enqueue(rows_.leave());
   }
 }
 

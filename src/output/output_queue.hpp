@@ -3,8 +3,8 @@
 // Queues bytes for a console, or for all log files, without ever blocking.
 
 #include "output/byte_sink.hpp"
-#include "output/drawn_rows.hpp"
-#include "output/terminal_sanitizer.hpp"
+#include "output/terminal/drawn_rows.hpp"
+#include "output/terminal/terminal_sanitizer.hpp"
 #include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -68,14 +68,12 @@ class OutputQueue : private SinkOwner {
   bool write_in_line(std::string_view bytes, const void* writer);
   /// Forgets a writer that is destroyed.
   void forget(const void* writer) { line_of_ = line_of_ == writer ? nullptr : line_of_; }
-  /// Sets the rows that a worker may still change; they stand below all lines of the terminal.
-  void set_rows(std::size_t worker, ShownRows rows) { rows_.set(worker, std::move(rows)); }
-  /// Height of the terminal in rows; 0: unknown.
-  void set_height(std::size_t rows) { rows_.set_height(rows); }
+  /// Sets the row of a worker, empty for none; it stands below all lines of the terminal.
+  void set_row(std::size_t worker, std::string row) { rows_.set(worker, std::move(row)); }
   /// Draws the current rows; while many bytes are queued they are drawn after those.
   void draw_rows();
   /// Leaves the drawn rows on the screen, because another program writes to the terminal now.
-  void leave_rows();
+  void leave_rows() { rows_.leave(); }
   /// Draws rows again once the other program is done.
   void return_to_rows();
   /// Queues bytes that a stall must not drop.
@@ -126,6 +124,7 @@ class OutputQueue : private SinkOwner {
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   bool put(std::string_view bytes);
   [[nodiscard]] bool may_draw() const;
+  void note_size();
   [[nodiscard]] std::string drawn_rows();
   [[nodiscard]] std::string end_line();
   [[nodiscard]] std::string mark(std::string_view lines);

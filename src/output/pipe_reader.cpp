@@ -41,8 +41,7 @@ void PipeReader::add(UniqueFd read_end, StreamRoute route) {
 
 /// Returns true when the terminal has got another size.
 bool PipeReader::fit_window(Stream& stream) {
-  const bool is_drawn_for = stream.is_terminal || stream.draws_rows();
-  if (!is_drawn_for || !stream.is_open || !stream.route.window_fd) {
+  if (!stream.is_terminal || !stream.is_open || !stream.route.window_fd) {
     return false;
   }
   const WindowSize wanted = window_beside(window_size_of(*stream.route.window_fd), stream.route.prefix_columns);
@@ -50,20 +49,13 @@ bool PipeReader::fit_window(Stream& stream) {
     return false;
   }
   stream.window = wanted;
-  stream.route.framer.set_size(wanted.rows, wanted.columns);
-  if (stream.draws_rows()) {
-    stream.route.console->set_height(wanted.rows);
-  }
-  if (stream.is_terminal) {
-    set_window_size(stream.pipe.native_handle(), wanted);
-  }
-  return stream.is_terminal;
+  set_window_size(stream.pipe.native_handle(), wanted);
+  return true;
 }
 
 void PipeReader::fit_windows() {
   for (const auto& stream : streams_) {
     (void)fit_window(*stream);
-    update_rows(*stream);
   }
   draw_rows();
 }
@@ -295,7 +287,7 @@ namespace {
 constexpr std::size_t kUsualLines = std::size_t{1} << 20U;
 /// Quiet time after which an unfinished line is shown.
 constexpr std::chrono::milliseconds kQuiet{100};
-/// Time after which a row that the cursor has not gone back to becomes a line: a program that draws two bars may be
+/// Time after which a line that the cursor has not gone back to is given out: a program that draws two bars may be
 /// interrupted between them.
 constexpr std::chrono::milliseconds kLeft{500};
 
@@ -319,7 +311,7 @@ template <typename Step>
 void PipeReader::show(Stream& stream, const Step& step) {
   StreamRoute& route = stream.route;
   step(route.framer);
-  update_rows(stream);
+  update_row(stream);
   if (route.framer.has_whole_lines()) {
     (void)route.console->write_in_line(shown_, &stream);
   } else {
@@ -399,21 +391,19 @@ void PipeReader::settle_quiet_lines() {
   draw_rows();
 }
 
-/// Settles or shows the unfinished text of a stream. A program that edits a line may still go back to its first row.
+/// Gives out lines that the worker has left, or shows its unfinished line.
 void PipeReader::check_stream(Stream& stream) {
   const auto now = std::chrono::steady_clock::now();
   const bool is_quiet = now - stream.last_read >= kQuiet;
-  const bool is_editing = edits(stream);
-  if (now - stream.last_settled >= kLeft && !is_editing) {
+  if (now - stream.last_settled >= kLeft) {
     stream.last_settled = now;
     show(stream, [this](LineFramer& framer) { framer.settle(shown_); });
   }
   if (is_quiet) {
-    show_begun(stream, is_editing);
+    show_begun(stream);
   }
   const LineFramer& framer = stream.route.framer;
-  const bool may_settle = framer.may_settle() && !is_editing;
-  stream.has_unsettled = framer.has_unsettled() && (!is_quiet || may_settle);
+  stream.has_unsettled = framer.has_unsettled() && (!is_quiet || framer.may_settle());
   if (stream.has_unsettled) {
     quiet_timer_.ask();
   }
@@ -421,31 +411,20 @@ void PipeReader::check_stream(Stream& stream) {
 
 /// Shows an unfinished line. A terminal that echoes typed text echoes the Enter too, unseen by us: the prompt is then
 /// shown as it is, and the text after it gets its prefix again.
-void PipeReader::show_begun(Stream& stream, bool is_editing) {
-  const bool is_asked = stream.route.is_typed_to && !is_editing;
+void PipeReader::show_begun(Stream& stream) {
+  const bool is_asked = stream.route.is_typed_to && !stream.may_edit();
   show(stream, [&](LineFramer& framer) {
-    if (!is_editing || !framer.has_rows()) {
-      framer.begin_row(shown_);
-    }
+    framer.begin_row(shown_);
     if (framer.has_prompt() && (is_asked || !framer.draws_rows())) {
       framer.show_prompt(shown_);
     }
   });
 }
 
-/// True when the worker edits a line. Of several workers that may, it is the one that has enabled bracketed paste.
-bool PipeReader::edits(const Stream& stream) const {
-  return stream.may_edit() && (stream.route.framer.is_edited() ||
-                               std::none_of(streams_.begin(), streams_.end(),
-                                            [](const auto& other) { return other->route.framer.is_edited(); }));
-}
-
-/// Passes the rows to the console, which draws them with the next lines or on request.
-void PipeReader::update_rows(Stream& stream) {
+/// Passes the row to the console, which draws it with the next lines or on request.
+void PipeReader::update_row(Stream& stream) {
   if (stream.draws_rows()) {
-    const LineFramer& framer = stream.route.framer;
-    const bool has_cursor = framer.has_rows() && edits(stream);
-    stream.route.console->set_rows(stream.number, framer.shown(has_cursor));
+    stream.route.console->set_row(stream.number, stream.route.framer.row());
   }
 }
 

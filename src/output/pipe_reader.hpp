@@ -132,9 +132,8 @@ class PipeReader {
   void watch_unsettled(Stream& stream);
   void settle_quiet_lines();
   void check_stream(Stream& stream);
-  void show_begun(Stream& stream, bool is_editing);
-  [[nodiscard]] bool edits(const Stream& stream) const;
-  void update_rows(Stream& stream);
+  void show_begun(Stream& stream);
+  static void update_row(Stream& stream);
   void draw_rows() { ask_consoles(&OutputQueue::draw_rows); }
   void ask_consoles(void (OutputQueue::*what)());
   void watch_unfinished(Stream& stream);

@@ -402,7 +402,7 @@ def test_the_limits_of_a_sink_are_those_of_the_program():
 
     assert "kMost = std::size_t{1} << 20U" in header
     assert "kWritableBelow = std::size_t{1} << 18U" in header
-    assert "kLongestLine = std::size_t{16} << 20U" in source("line_framer.hpp")
+    assert "kLongestLine = std::size_t{16} << 20U" in source("drawn_rows.hpp")
 
 
 def test_nothing_else_is_needed_to_run_the_program():

@@ -1,8 +1,11 @@
 // Any bytes of three workers, drawn on a terminal: lines that have been written stay as they are, and each is there once.
+// No row is wider than the terminal.
 //
-// A byte below 3 says who writes what follows; a worker's terminal has as many rows and columns as the first byte says.
-#include "output/drawn_rows.hpp"
+// A byte below 3 says who writes what follows; the first byte says how many rows and columns the terminal has.
+#include "output/terminal/drawn_rows.hpp"
 
+#include "base/display_text.hpp"
+#include "base/text.hpp"
 #include "fuzz.hpp"
 
 #include <algorithm>
@@ -28,7 +31,7 @@ class Screen {
       } else if (event.kind == Kind::Character) {
         rows_[row_] += event.text;
       } else if (event.kind == Kind::Sequence && event.last != 'm') {
-        move(event.last, count_at(0, numbers_of(event.text)));
+        move(event.last, static_cast<std::size_t>(parse_integer(event.text, 1, 100).value_or(1)));
       } else {
         require(event.kind != Kind::Escape && event.kind != Kind::String && event.kind != Kind::Choice,
                 "nothing else comes");
@@ -80,12 +83,7 @@ std::string plain(std::string_view text) {
 
 class Job {
  public:
-  explicit Job(std::size_t size) {
-    live_.set_height(4 + size % 64);
-    for (DrawnRows& worker : workers_) {
-      worker.set_size(1 + size % 8, 1 + size / 8);
-    }
-  }
+  explicit Job(std::size_t size) : columns_(1 + size / 8) { live_.set_size(4 + size % 64, columns_); }
 
   void write(std::size_t worker, std::string_view bytes) {
     std::string lines;
@@ -95,7 +93,6 @@ class Job {
 
   void settle(std::size_t worker) {
     std::string lines;
-    workers_[worker].settle_before_prompt(lines);
     workers_[worker].settle(lines);
     show(worker, lines);
   }
@@ -104,24 +101,20 @@ class Job {
     std::string lines;
     workers_[worker].finish(lines);
     show(worker, lines);
+    require(workers_[worker].row().empty(), "nothing is left");
   }
-
-  [[nodiscard]] std::string end() const { return lines_; }
 
  private:
   void show(std::size_t worker, const std::string& lines) {
     require(lines.empty() || lines.ends_with('\n'), "lines are whole");
-    const ShownRows shown = workers_[worker].shown(worker == 0);
-    require(!shown.cursor || shown.cursor->row < shown.rows.size(), "the cursor is in a row");
     lines_ += plain(lines);
-    live_.set(worker, shown);
+    live_.set(worker, workers_[worker].row());
     std::string bytes = live_.erase() + lines;
     const std::string rows = live_.draw();
-    bytes += rows;
-    if (const auto path = live_.path_to_cursor()) {
-      bytes.append(path->up).append(path->before);
+    for (const std::string& row : split(plain(rows), '\n')) {
+      require(columns_of_text(row) <= columns_, "a row fits");
     }
-    screen_.write(bytes);
+    screen_.write(bytes + rows);
     std::string seen;
     for (const std::string& row : screen_.rows()) {
       seen.append(row) += '\n';
@@ -129,6 +122,7 @@ class Job {
     require(seen.starts_with(lines_), "lines stay as they are");
   }
 
+  std::size_t columns_;
   std::array<DrawnRows, kWorkers> workers_{DrawnRows("[0] "), DrawnRows("[1] "), DrawnRows("")};
   LiveRows live_;
   Screen screen_;

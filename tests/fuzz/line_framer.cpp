@@ -1,4 +1,5 @@
-// Any bytes of a worker, torn anywhere: what comes out is what went in, and the prefixes.
+// Any bytes of a worker, torn anywhere: without a prefix what comes out is what went in; with one, each line has it once,
+// and only its last state.
 //
 // The first byte says how many bytes describe the pieces; 0 is "flush the progress bar".
 #include "output/line_framer.hpp"
@@ -41,21 +42,30 @@ Torn feed_torn(LineFramer framer, std::string_view pieces, std::string_view byte
   return torn;
 }
 
-void check(std::string_view pieces, std::string bytes) {
-  std::replace(bytes.begin(), bytes.end(), kPrefix, '\x02');
-  const LineFramer framer(std::string(1, kPrefix));
-  const Torn torn = feed_torn(framer, pieces, bytes);
+void check_unchanged(std::string_view pieces, const std::string& bytes) {
+  const Torn torn = feed_torn(LineFramer(""), pieces, bytes);
   if (torn.was_flushed) {  // a line end after each flush
-    require(without(without(torn.out, kPrefix), '\n') == without(bytes, '\n'), "no byte is lost");
+    require(without(torn.out, '\n') == without(bytes, '\n'), "no byte is lost");
     return;
   }
-  const bool is_whole = bytes.empty() || bytes.ends_with('\n');
-  require(without(torn.out, kPrefix) == bytes + (is_whole ? "" : "\n"), "output is input");
-  require(torn.out == feed_torn(framer, {}, bytes).out, "tearing changes nothing");
-  require(torn.out.empty() || torn.out.front() == kPrefix, "a line begins with its prefix");
-  for (std::size_t at = torn.out.find('\n'); at != std::string::npos && at + 1 < torn.out.size();
-       at = torn.out.find('\n', at + 1)) {
-    require(torn.out[at + 1] == kPrefix, "each line begins with its prefix");
+  require(torn.out == bytes + (bytes.empty() || bytes.ends_with('\n') ? "" : "\n"), "output is input");
+}
+
+void check(std::string_view pieces, std::string bytes) {
+  std::replace(bytes.begin(), bytes.end(), kPrefix, '\x02');
+  check_unchanged(pieces, bytes);
+  const LineFramer framer(std::string(1, kPrefix));
+  const Torn torn = feed_torn(framer, pieces, bytes);
+  const auto lines = std::count(torn.out.begin(), torn.out.end(), '\n');
+  require(std::count(torn.out.begin(), torn.out.end(), kPrefix) == lines, "each line has one prefix");
+  require(torn.was_flushed || torn.out == feed_torn(framer, {}, bytes).out, "tearing changes nothing");
+  std::string_view rest = torn.out;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    require(line.starts_with(kPrefix), "each line begins with its prefix");
+    const std::size_t end = line.find_last_not_of('\r');
+    require(line.rfind('\r', end) == std::string_view::npos, "only the last state is left");
+    rest.remove_prefix(line.size() + 1);
   }
 }
 

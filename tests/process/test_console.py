@@ -270,16 +270,23 @@ def test_a_line_without_an_end_does_not_fill_the_memory(muster):
     assert job.end(2) == 143
 
 
-def test_a_progress_bar_keeps_every_step_and_each_has_its_prefix(muster, worker):
+def test_the_last_state_of_a_progress_bar_is_a_line_with_one_prefix(muster, worker):
     job = muster.run("--nproc-per-node=2", "--", worker("progress_bar"))
 
-    bars = sorted(line for line in job.out.bytes.split(b"\n") if line)
-    assert len(bars) == 2
-    for rank, bar in enumerate(bars):
-        steps = [step for step in bar.split(b"\r") if step]
-        assert [step.strip() for step in steps] == [
-            f"[{rank}] {percent}%".encode() for percent in range(10, 101, 10)
-        ]
+    lines = [line.strip() for line in job.out.bytes.split(b"\n") if line]
+    for rank in range(2):
+        states = [line for line in lines if line.startswith(b"[%d] " % rank)]
+        assert states[-1] == b"[%d] 100%%" % rank
+        assert all(re.fullmatch(rb"\[\d\] \d+%", state) for state in states), states
+
+
+def test_a_bar_of_a_single_worker_is_not_changed(muster, worker):
+    job = muster.run("--", worker("progress_bar"))
+
+    assert job.out.bytes.count(b"\r") >= 9
+    assert [step.strip() for step in job.out.bytes.split(b"\r") if step.strip()] == [
+        f"{percent}%".encode() for percent in range(10, 101, 10)
+    ]
 
 
 def test_windows_line_ends_do_not_add_lines(muster):

@@ -1,4 +1,4 @@
-"""Progress bars of several workers, each in a separate row at the end of the terminal."""
+"""Unfinished lines of several workers, each a row at the foot of the terminal."""
 
 import re
 
@@ -24,14 +24,15 @@ for step in range(5):
         write("\\n")
         write(f"\\rpart {part}")
         write("\\x1b[A")
-write("\\n\\r       \\r\\x1b[A")
+    write("\\n\\r       \\r\\x1b[A")
+write(f"\\r{100:3}%")
 write("\\n")
 """,
     "a hidden cursor": """
 write("\\x1b[?25l")
-write("one\\n  0%")
+write("  0%")
 for step in range(1, 101):
-    write(f"\\r\\x1b[2K\\x1b[1A\\x1b[2Kone\\n{step:3}%")
+    write(f"\\r\\x1b[2K{step:3}%")
 write("\\n\\x1b[?25h")
 """,
 }
@@ -49,6 +50,10 @@ def of_two(*command):
     return [binary(), "--nproc-per-node=2", "--color=never", "--", *command]
 
 
+def of_four(*command):
+    return [binary(), "--nproc-per-node=4", "--color=never", "--", *command]
+
+
 def python(script):
     return ["/usr/bin/python3", "-c", WRITING + script]
 
@@ -62,8 +67,7 @@ def test_the_last_state_of_each_progress_bar_stays(muster, bar):
 
     for rank in range(2):
         lines = [row for row in rows if row.startswith(f"[{rank}]")]
-        above = [f"[{rank}] one"] if "one" in bar else []
-        assert lines == [f"[{rank}] begin", *above, f"[{rank}] 100%", f"[{rank}] end"], rows
+        assert lines == [f"[{rank}] begin", f"[{rank}] 100%", f"[{rank}] end"], rows
     others = [row for row in rows if not row.startswith(("[", "muster: ", "Pane is dead"))]
     assert not others, rows
 
@@ -124,17 +128,73 @@ def test_progress_bars_are_redrawn_after_fg(shell):
     assert shell.end() == 130
 
 
-def test_progress_bars_take_at_most_half_of_the_terminal(terminal, tmp_path):
+def test_eight_bars_are_drawn_and_half_of_a_low_terminal(terminal, tmp_path):
     script = f"""
 write("\\rbar")
 wait_for("{tmp_path}/go")
 """
-    command = [binary(), "--nproc-per-node=8", "--color=never", "--", *python(script)]
+    command = [binary(), "--nproc-per-node=10", "--color=never", "--", *python(script)]
     one = terminal(*command)
-    one.screen.wait_for("[7] bar\r\n")
+    one.screen.wait_for("[7] bar\r\n... 2 more\r\n")
 
     one.resize(rows=8, columns=200)
-    one.screen.wait_for("[2] bar\r\n... 5 more rows\r\n")
+    one.screen.wait_for("[2] bar\r\n... 7 more\r\n")
     (tmp_path / "go").touch()
 
     assert one.end() == 0
+
+
+def test_a_narrower_terminal_draws_the_rows_anew(terminal, tmp_path):
+    """As tqdm draws, which asks for the width once: a row is cut, and the broken ones are erased."""
+    script = f"""
+write("\\r" + "#" * 150 + " first")
+wait_for("{tmp_path}/narrow")
+write("\\r" + "#" * 150 + " second")
+wait_for("{tmp_path}/go")
+write("\\n")
+"""
+    one = terminal(binary(), "--nproc-per-node=4", "--color=never", "--", *python(script))
+    one.screen.wait_for("[3] " + "#" * 150 + " first\r\n")
+
+    one.resize(rows=40, columns=60)
+    broken = 4 * 3  # rows of 160 columns in 60
+    one.screen.wait_for(f"\x1b[{broken}A\x1b[J")
+    cut = "".join(f"[{rank}] {'#' * 56}\r\n" for rank in range(4))
+    one.screen.wait_for(cut)
+    one.resize(rows=40, columns=200)
+    one.screen.wait_for("\x1b[4A\x1b[J")
+    (tmp_path / "narrow").touch()
+    one.screen.wait_for("[3] " + "#" * 150 + " second\r\n")
+    (tmp_path / "go").touch()
+
+    assert one.end() == 0
+
+
+def test_a_resized_terminal_shows_each_bar_once_at_the_end(muster):
+    """In a terminal that breaks rows anew, as most do."""
+    script = f"""
+write("begin\\n")
+for step in range(101):
+    write(f"\\r{{'#' * 90}} {{step:3}}%")
+    if step == 50 and os.environ["RANK"] == "0":
+        os.system("tmux -S {muster.folder}/tmux resize-window -x 60 -y 40")
+        open("{muster.folder}/narrow", "w").close()
+    if step == 50:
+        wait_for("{muster.folder}/narrow")
+write("\\n")
+"""
+    command = of_four(*python(script))
+    with Screen(muster.folder, command, muster.environment()) as screen:
+        rows = screen.rows()
+
+    text = "".join(rows)
+    assert text.count("100%") == 4, rows
+    assert text.count("begin") == 4, rows
+
+
+def test_a_single_worker_writes_to_the_terminal_itself(terminal):
+    script = "printf 'a\\r\\033[?25l\\033[2Ab\\033]0;t\\007\\033[3C\\bc\\n'"
+    one = terminal(binary(), "--", "sh", "-c", script)
+
+    assert one.end() == 0
+    assert "a\r\x1b[?25l\x1b[2Ab\x1b]0;t\a\x1b[3C\bc\r\n" in one.screen.text

@@ -363,7 +363,7 @@ def test_a_password_prompt_works(terminal):
     one.press("secret\n")
 
     assert one.end() == 0
-    assert "[1] Password:\r\n[1] got secret\r\n" in one.screen.text
+    assert "[1] Password: \r\n[1] got secret\r\n" in one.screen.text
 
 
 def test_input_to_one_of_several_workers_is_echoed_and_edited(terminal):

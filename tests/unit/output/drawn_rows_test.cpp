@@ -1,5 +1,5 @@
-// Rows that a worker draws on its terminal, and the lines that are printed of them.
-#include "output/drawn_rows.hpp"
+// The row of one worker that overwrites its line, and the lines that become final.
+#include "output/terminal/drawn_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,195 +9,157 @@
 namespace muster {
 namespace {
 
-using Rows = std::vector<std::string>;
-
-/// A worker's terminal of 10 rows of 20 columns.
 class DrawnRowsTest : public testing::Test {
  protected:
-  DrawnRowsTest() { rows_.set_size(10, 20); }
-
-  /// The rows after these bytes.
-  Rows draw(std::string_view bytes) {
+  /// The row behind these bytes.
+  std::string row(std::string_view bytes) {
     rows_.feed(bytes, lines_);
-    return rows_.shown(false).rows;
-  }
-
-  /// Long enough for rows that were left.
-  void wait() {
-    rows_.settle(lines_);
-    rows_.settle(lines_);
+    return rows_.row();
   }
 
   DrawnRows rows_{"[1] "};
   std::string lines_;
 };
 
-TEST_F(DrawnRowsTest, WritesABarOverItself) {
-  EXPECT_EQ(draw("\r 10%"), Rows{"[1]  10%"});
-  EXPECT_EQ(draw("\r 20%"), Rows{"[1]  20%"});
+TEST_F(DrawnRowsTest, HasTheTextBehindTheLastReturn) {
+  EXPECT_EQ(row("\r 10%"), "[1]  10%");
+  EXPECT_EQ(row("\r 20%"), "[1]  20%");
+  EXPECT_EQ(row("\r3"), "[1] 3") << "nothing of the state before shines through";
   EXPECT_EQ(lines_, "");
 }
 
-TEST_F(DrawnRowsTest, PrintsAFinishedBarAfterItSettled) {
-  EXPECT_EQ(draw("\r100%\n"), Rows{"[1] 100%"});
+TEST_F(DrawnRowsTest, KeepsAStateThatEndsWithItsReturn) {
+  EXPECT_EQ(row("10%\r"), "[1] 10%");
+  EXPECT_EQ(row("\r\r"), "[1] 10%");
+  EXPECT_EQ(row("20%\r"), "[1] 20%");
+}
+
+TEST_F(DrawnRowsTest, HasNoRowForBlanks) {
+  EXPECT_EQ(row("\r10%"), "[1] 10%");
+  EXPECT_EQ(row("\r   \r"), "");
+  EXPECT_EQ(row("text\r\x1b[K"), "");
+  EXPECT_EQ(row("text\x1b[2K"), "");
+}
+
+TEST_F(DrawnRowsTest, GivesOutTheLastStateOnceItHasSettled) {
+  EXPECT_EQ(row("\r10%\r100%\n"), "[1] 100%") << "its bar may go on";
+  rows_.settle(lines_);
+  EXPECT_EQ(lines_, "");
   EXPECT_TRUE(rows_.may_settle());
   rows_.settle(lines_);
-  EXPECT_EQ(lines_, "");
-
-  rows_.settle(lines_);
 
   EXPECT_EQ(lines_, "[1] 100%\n");
   EXPECT_TRUE(rows_.is_done());
+  EXPECT_EQ(rows_.row(), "");
 }
 
-TEST_F(DrawnRowsTest, KeepsBarsBelowEachOtherApart) {
-  draw("\router 0%");
-  for (const std::string percent : {"10%", "20%"}) {
-    draw("\n");
-    draw("\rinner " + percent);
-    EXPECT_EQ(draw("\x1b[A"), (Rows{"[1] outer 0%", "[1] inner " + percent}));
+TEST_F(DrawnRowsTest, GivesOutTheLastStateBeforeTheNextLine) {
+  EXPECT_EQ(row("\r100%\nend\n"), "");
+  EXPECT_EQ(lines_, "[1] 100%\n[1] end\n");
+}
+
+TEST_F(DrawnRowsTest, GivesOutLinesAboveABar) {
+  EXPECT_EQ(row("\r10%\r\x1b[Kline\n\r10%"), "[1] 10%");
+  rows_.finish(lines_);
+  EXPECT_EQ(lines_, "[1] line\n[1] 10%\n");
+}
+
+TEST_F(DrawnRowsTest, MakesOneRowOfNestedBars) {
+  (void)row("\r 0%");
+  for (const char* const part : {"1", "2", "3"}) {
+    EXPECT_EQ(row("\n\rpart " + std::string(part) + "\x1b[A"), "[1] part " + std::string(part));
+    rows_.settle(lines_);
   }
-  wait();
-  EXPECT_EQ(lines_, "") << "the cursor is in the first row";
-  EXPECT_FALSE(rows_.may_settle());
-
-  draw("\router 50%");
-  EXPECT_EQ(draw("\n\r         \r\x1b[A"), Rows{"[1] outer 50%"}) << "the inner one is wiped out";
-}
-
-TEST_F(DrawnRowsTest, WaitsForAWorkerInterruptedBetweenTwoBars) {
-  draw("\router 0%\n\rinner");
-  rows_.settle(lines_);
-  draw("\x1b[A\router 1%");
-  draw("\n\rinner 1");
-  rows_.settle(lines_);
-
-  EXPECT_EQ(lines_, "");
-}
-
-TEST_F(DrawnRowsTest, PrintsLinesWrittenAboveARunningBar) {
-  draw("\r10%");
-  draw("\r   \rwritten\n\r20%");
-  rows_.settle(lines_);
-  draw("\r30%");
-  rows_.settle(lines_);
-
-  EXPECT_EQ(lines_, "[1] written\n");
-  EXPECT_EQ(draw("\r40%"), Rows{"[1] 40%"});
-}
-
-TEST_F(DrawnRowsTest, PrintsLinesAboveAPrompt) {
-  draw("\r100%\n");
-  rows_.settle_before_prompt(lines_);
+  EXPECT_EQ(row("\r100%"), "[1] 100%");
   EXPECT_EQ(lines_, "");
 
-  draw("Name: ");
-  rows_.settle_before_prompt(lines_);
+  (void)row("\n");
+  rows_.finish(lines_);
   EXPECT_EQ(lines_, "[1] 100%\n");
 }
 
-TEST_F(DrawnRowsTest, KeepsRowsOfAWorkerThatHidesTheCursor) {
-  draw("\x1b[?25l");
-  draw("one\ntwo");
+TEST_F(DrawnRowsTest, KeepsAnInnerBarThatStays) {
+  (void)row("\r 0%\n\rpart 1\x1b[A\rpart 1\n\r 50%\n\rpart 2\x1b[A");
   rows_.settle(lines_);
-  EXPECT_EQ(draw("\r\x1b[2K\x1b[1A\x1b[2Kone.\ntwo."), (Rows{"[1] one.", "[1] two."}));
-  EXPECT_EQ(lines_, "");
+  rows_.settle(lines_);
 
-  draw("\r\x1b[2K\x1b[1A\x1b[2Kprinted\none..\ntwo..");
-  EXPECT_EQ(lines_, "") << "it may go up to that";
-  EXPECT_EQ(draw("\r\x1b[2K\x1b[1A\x1b[2Kone..."), Rows{"[1] one..."});
-  EXPECT_EQ(lines_, "[1] printed\n");
-
-  draw("\ntwo...\n\x1b[?25h");
-  wait();
-  EXPECT_EQ(lines_, "[1] printed\n[1] one...\n[1] two...\n");
-  EXPECT_TRUE(rows_.is_done());
+  EXPECT_EQ(lines_, "[1] part 1\n");
 }
 
-TEST_F(DrawnRowsTest, GivesOutAtOnceWhatNothingWasDrawnIn) {
-  draw("Name: ");
-  EXPECT_TRUE(rows_.is_plain());
-
-  EXPECT_EQ(draw("Eve\nnext"), Rows{"[1] next"});
-  EXPECT_EQ(lines_, "[1] Name: Eve\n");
-}
-
-TEST_F(DrawnRowsTest, LetsALineBeEdited) {
-  EXPECT_EQ(draw("(Pdb) abc\b\b\x1b[Kx"), Rows{"[1] (Pdb) ax"});
-  EXPECT_EQ(draw("\x1b[2D\x1b[1@y\x1b[C\x1b[P"), Rows{"[1] (Pdb) ya"});
-  EXPECT_EQ(rows_.shown(true).cursor->before, "[1] (Pdb) ya");
-}
-
-TEST_F(DrawnRowsTest, HasTheCursorBehindABlank) {
-  draw("(Pdb) ");
-
-  EXPECT_EQ(rows_.shown(true).rows, Rows{"[1] (Pdb)"});
-  EXPECT_EQ(rows_.shown(true).cursor, (CursorPlace{.row = 0, .before = "[1] (Pdb) "}));
-}
-
-TEST_F(DrawnRowsTest, GoesNeverBeforeItsFirstRow) {
-  EXPECT_EQ(draw("a\x1b[99A\x1b[99D\x1b[Hb"), Rows{"[1] b"});
-}
-
-TEST_F(DrawnRowsTest, LosesARowThatLeavesTheWorkersTerminal) {
-  for (int i = 1; i <= 11; ++i) {
-    draw("\r" + std::to_string(i) + "\n");
+TEST_F(DrawnRowsTest, MakesOneRowOfABarOfSeveralLines) {
+  EXPECT_EQ(row("\x1b[?25lone\ntwo\n  0%"), "[1]   0%");
+  const std::string lines = "[1] one\n[1] two\n";
+  EXPECT_EQ(lines_, lines) << "nothing has shown yet that they are drawn anew";
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(row("\r\x1b[2K\x1b[1A\x1b[2K\x1b[1A\x1b[2Kone\ntwo\n 50%"), "[1]  50%");
   }
-
-  EXPECT_EQ(lines_, "[1] 1\n[1] 2\n");
-  EXPECT_EQ(rows_.shown(false).rows.size(), 9U);
+  EXPECT_EQ(lines_, lines);
+  rows_.finish(lines_);
+  EXPECT_EQ(lines_, lines + lines + "[1]  50%\n");
 }
 
-TEST_F(DrawnRowsTest, BreaksALongLineAndGivesItOutWhole) {
-  const std::string text(45, 'x');
-  EXPECT_EQ(draw("\r" + text).size(), 3U);
-  EXPECT_EQ(rows_.shown(false).rows[0], "[1] " + std::string(20, 'x'));
-
-  draw("\n");
-  wait();
-
-  EXPECT_EQ(lines_, "[1] " + text + "\n");
-}
-
-TEST_F(DrawnRowsTest, KeepsColours) {
-  EXPECT_EQ(draw("\r\x1b[1m\x1b[31mred\x1b[0m plain"), Rows{"[1] \x1b[0;1;31mred\x1b[m plain"});
-  EXPECT_EQ(draw("\r\x1b[38;2;1;0;3;4mab\x1b[0;32mc\x1b[m"), Rows{"[1] \x1b[0;38;2;1;0;3;4mab\x1b[0;32mc\x1b[m plain"});
-}
-
-TEST_F(DrawnRowsTest, TakesWideCharactersAndThoseOverOthers) {
-  EXPECT_EQ(draw("\r\xE4\xB8\xAD"
-                 "e\xCC\x81"),
-            Rows{"[1] \xE4\xB8\xAD"
-                 "e\xCC\x81"});
-  EXPECT_EQ(draw("\rx"), Rows{"[1] x e\xCC\x81"}) << "half of a wide one is none";
+TEST_F(DrawnRowsTest, TakesBackWhatABackspaceDoes) {
+  EXPECT_EQ(row("(Pdb) ab\b \b"), "[1] (Pdb) a");
+  EXPECT_EQ(row("\xC3\xA9\b"), "[1] (Pdb) a");
+  EXPECT_EQ(row("\x1b[31m\b"), "[1] (Pdb) a\x1b[31m") << "a colour is no character";
+  EXPECT_EQ(row("\r|\b/\b-\b\b\b\b"), "");
 }
 
 TEST_F(DrawnRowsTest, LeavesOutWhatWouldChangeTheTerminal) {
-  EXPECT_EQ(draw("\ra\x1b[?2004h\x1b[2J\x1b[6n\x1b"
-                 "c\x1b]0;title\a\x1b(0\x0e\v\f\x1b[99;99Hb"),
-            Rows{"[1] ab"});
+  EXPECT_EQ(row("\ra\x1b[?25l\x1b[2;3Hb\x1b]0;title\ac\x1bPq\x1b\\d\x1b(0\x1b[5Ce\x0e\x1b[6n\x1b"
+                "7f\xC2\x9B"
+                "3Cg"),
+            "[1] abcdefg");
+}
+
+TEST_F(DrawnRowsTest, EndsAStringWithItsLine) {
+  (void)row("\ra\x1b]0;title\nb\n");
+  EXPECT_EQ(lines_, "[1] a\n[1] b\n");
+}
+
+TEST_F(DrawnRowsTest, KeepsColoursAndEndsThemWithTheLine) {
+  EXPECT_EQ(row("\r\x1b[1;31mred"), "[1] \x1b[1;31mred");
+  (void)row("\n\x1b[32mgreen\x1b[0m\n");
+  EXPECT_EQ(lines_, "[1] \x1b[1;31mred\x1b[m\n[1] \x1b[32mgreen\x1b[m\n");
+}
+
+TEST_F(DrawnRowsTest, IsPlainWhereNothingWasOverwritten) {
+  (void)row("(Pdb) ");
+  EXPECT_TRUE(rows_.is_plain());
+  (void)row("\r(Pdb) ");
+  EXPECT_FALSE(rows_.is_plain());
+}
+
+TEST_F(DrawnRowsTest, BoundsALineWithoutAnEnd) {
+  const std::string part(std::size_t{1} << 20U, 'x');
+  for (int i = 0; i < 17; ++i) {
+    EXPECT_LE(row(i == 0 ? "\r" + part : part).size(), 10'000U);
+  }
+  EXPECT_EQ(lines_.size(), DrawnRows::kLongestLine + 1 + std::string("[1] \n").size());
 }
 
 TEST_F(DrawnRowsTest, EndsWithAllThatIsThere) {
-  draw("\x1b[?25l\rone\ntwo");
+  (void)row("\ra\n\rb\n  \r");
   rows_.finish(lines_);
-
-  EXPECT_EQ(lines_, "[1] one\n[1] two\n");
-  EXPECT_TRUE(rows_.shown(true).rows.empty());
+  EXPECT_EQ(lines_, "[1] a\n[1] b\n");
+  rows_.finish(lines_);
+  EXPECT_EQ(lines_, "[1] a\n[1] b\n");
 }
 
 TEST_F(DrawnRowsTest, DrawsTheSameHoweverTheBytesAreTorn) {
-  const std::string bytes = "\r\x1b[31m10%\x1b[m\n\r20%\x1b[1A\rx\x1b[2K\xE4\xB8\xAD\n\nplain\r\nend\x1b[2D\x1b[K";
-  const Rows whole = draw(bytes);
-  DrawnRows torn("[1] ");
-  torn.set_size(10, 20);
-  std::string lines;
-  for (const char& c : bytes) {
-    torn.feed({&c, 1}, lines);
+  const std::string bytes =
+      "\r10%\x1b[31m\xE5\xAE\xBD\x1b[m\n\rpart\x1b[A\r20%\x1b]0;t\a\xF0\x9F\x9A\x80\b\nline\r\n\rlast\xC3\xA9";
+  const std::string whole = row(bytes);
+  EXPECT_EQ(whole, "[1] last\xC3\xA9");
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    DrawnRows torn("[1] ");
+    std::string lines;
+    torn.feed(bytes.substr(0, cut), lines);
+    (void)torn.row();
+    torn.feed(bytes.substr(cut), lines);
+    EXPECT_EQ(torn.row(), whole) << cut;
+    EXPECT_EQ(lines, lines_) << cut;
   }
-
-  EXPECT_EQ(torn.shown(false).rows, whole);
-  EXPECT_EQ(lines, lines_);
 }
 
 }  // namespace

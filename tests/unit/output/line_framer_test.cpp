@@ -88,9 +88,11 @@ TEST(LineFramer, PassesBytesThroughAtOnceWithoutWholeLines) {
   EXPECT_EQ(out, "no end\rbar\xFF");
 }
 
-TEST(LineFramer, RepeatsThePrefixBehindACarriageReturn) {
-  EXPECT_EQ(framed({"10%\r20%\r30%\n"}), "[3] 10%\r[3] 20%\r[3] 30%\n");
-  EXPECT_EQ(framed({"\r10%\n"}), "[3] \r[3] 10%\n");
+TEST(LineFramer, GivesOutTheLastStateOfALineThatWasOverwritten) {
+  EXPECT_EQ(framed({"10%\r20%\r30%\n"}), "[3] 30%\n");
+  EXPECT_EQ(framed({"\r10%\n"}), "[3] 10%\n");
+  EXPECT_EQ(framed({"10%\r20%\r"}), "[3] 20%\r\n");
+  EXPECT_EQ(framed({"10%\r20%\r\n\r\n"}), "[3] 20%\r\n[3] \r\n");
 }
 
 TEST(LineFramer, TakesTheLineEndsOfOtherSystems) {
@@ -105,7 +107,8 @@ TEST(LineFramer, LeavesBinaryBytesAlone) {
     all += static_cast<char>(byte);
   }
   // The line ends at byte 10, the return is byte 13.
-  EXPECT_EQ(framed({all}), kPrefix + all.substr(0, 11) + kPrefix + all.substr(11, 3) + kPrefix + all.substr(14) + "\n");
+  EXPECT_EQ(framed({all}), kPrefix + all.substr(0, 11) + kPrefix + all.substr(14) + "\n");
+  EXPECT_EQ(framed({all}, ""), all + "\n");
 }
 
 const std::string& a_bit_of_everything() {
@@ -199,7 +202,7 @@ TEST(LineFramer, CutsALongerLineOfBinaryBytesAnywhere) {
 
 // Progress bars
 
-TEST(LineFramer, ShowsTheStepsOfAWaitingProgressBarOnRequest) {
+TEST(LineFramer, ShowsTheLastStepOfAWaitingProgressBarOnRequest) {
   LineFramer framer(kPrefix);
   std::string out;
   framer.feed("10%\r20%\r30", out);
@@ -207,7 +210,7 @@ TEST(LineFramer, ShowsTheStepsOfAWaitingProgressBarOnRequest) {
   EXPECT_EQ(out, "");
   EXPECT_TRUE(framer.has_progress());
   framer.flush_progress(out);
-  EXPECT_EQ(out, "[3] 10%\r[3] 20%\n");
+  EXPECT_EQ(out, "[3] 20%\n");
 }
 
 TEST(LineFramer, ContinuesTheBarAfterwards) {
@@ -219,13 +222,15 @@ TEST(LineFramer, ContinuesTheBarAfterwards) {
 
   framer.feed("%\r30%\n", out);
 
-  EXPECT_EQ(out, "[3] \r[3] 20%\r[3] 30%\n");
+  EXPECT_EQ(out, "[3] 30%\n");
 }
 
-TEST(LineFramer, HasNothingToShowOfABarThatJustStarts) {
+TEST(LineFramer, HasNothingToShowOfABarThatJustStartsOrIsErased) {
   LineFramer framer(kPrefix);
   std::string out;
   framer.feed("\r10%", out);
+  framer.flush_progress(out);
+  framer.feed("\r    \r", out);
   framer.flush_progress(out);
 
   EXPECT_EQ(out, "");
@@ -268,9 +273,9 @@ TEST(LineFramer, GivesOutOnlyTheLinesThatAFilterWants) {
   framer.feed("ss 1\nno\n\nloss 2\rloss 3\rno", out);
   EXPECT_EQ(out, "[3] loss 1\n");
   framer.flush_progress(out);
-  EXPECT_EQ(out, "[3] loss 1\n[3] loss 2\r[3] loss 3\n");
+  EXPECT_EQ(out, "[3] loss 1\n[3] loss 3\n");
   framer.finish(out);
-  EXPECT_EQ(out, "[3] loss 1\n[3] loss 2\r[3] loss 3\n") << "the rest is not wanted";
+  EXPECT_EQ(out, "[3] loss 1\n[3] loss 3\n") << "the rest is not wanted";
 }
 
 TEST(LineFramer, TakesAPrefixThatIsKnownLater) {
@@ -323,12 +328,7 @@ TEST(LineFramer, WaitsForTheEndOfALineTooLongForAPrompt) {
 
 class DrawingFramer : public testing::Test {
  protected:
-  DrawingFramer() {
-    framer_.draw_rows();
-    framer_.set_size(10, 20);
-  }
-
-  std::vector<std::string> rows() const { return framer_.shown(false).rows; }
+  DrawingFramer() { framer_.draw_rows(); }
 
   LineFramer framer_{kPrefix};
   std::string out_;
@@ -344,7 +344,7 @@ TEST_F(DrawingFramer, PassesLinesAtOnceWhileNothingIsDrawn) {
 TEST_F(DrawingFramer, KeepsABarApartUntilItHasEnded) {
   framer_.feed("line\n\r10%", out_);
   EXPECT_EQ(out_, "[3] line\n");
-  EXPECT_EQ(rows(), std::vector<std::string>{"[3] 10%"});
+  EXPECT_EQ(framer_.row(), "[3] 10%");
   EXPECT_FALSE(framer_.has_progress());
   framer_.feed("\r100%\n", out_);
   EXPECT_TRUE(framer_.has_unsettled());
@@ -361,22 +361,27 @@ TEST_F(DrawingFramer, KeepsABarThatComesWithItsEnd) {
   framer_.feed("\r10%\n\rpart\x1b[A", out_);
 
   EXPECT_EQ(out_, "");
-  EXPECT_EQ(rows(), (std::vector<std::string>{"[3] 10%", "[3] part"}));
+  EXPECT_EQ(framer_.row(), "[3] part");
 }
 
-TEST_F(DrawingFramer, LeavesOutWhatWouldChangeTheTerminal) {
-  framer_.feed("\x1b[?12l\x1b[?25hline\x1b[?1004h\n", out_);
-
-  EXPECT_EQ(out_, "[3] line\n");
-  EXPECT_FALSE(framer_.has_rows());
+TEST_F(DrawingFramer, LeavesOutWhatWouldMoveTheCursorOrChangeTheTerminal) {
+  for (const std::string control : {"\x1b[?25h", "\x1b[H", "\x1b[3A", "\x1b]0;title\a", "\x1b(0", "\x1b[", "\x1b"}) {
+    LineFramer framer(kPrefix);
+    framer.draw_rows();
+    std::string out;
+    framer.feed("li" + control, out);
+    framer.feed("\n", out);
+    framer.finish(out);
+    EXPECT_EQ(out, "[3] li\n") << control;
+  }
 }
 
 TEST_F(DrawingFramer, MakesARowOfALineWithoutItsEnd) {
   framer_.feed("Name: ", out_);
-  EXPECT_TRUE(rows().empty());
+  EXPECT_EQ(framer_.row(), "");
   framer_.begin_row(out_);
   framer_.settle(out_);
-  EXPECT_EQ(rows(), std::vector<std::string>{"[3] Name:"});
+  EXPECT_EQ(framer_.row(), "[3] Name: ");
 
   framer_.feed("Eve\nnext\n", out_);
 
@@ -384,32 +389,17 @@ TEST_F(DrawingFramer, MakesARowOfALineWithoutItsEnd) {
   EXPECT_FALSE(framer_.has_rows());
 }
 
-TEST_F(DrawingFramer, ShowsAPromptBehindRows) {
+TEST_F(DrawingFramer, ShowsAPromptBelowABarThatHasSettled) {
   framer_.feed("\rbar\nName: ", out_);
   EXPECT_FALSE(framer_.has_prompt());
-  framer_.begin_row(out_);
+  framer_.settle(out_);
+  framer_.settle(out_);
   EXPECT_TRUE(framer_.has_prompt());
 
   framer_.show_prompt(out_);
 
   EXPECT_EQ(out_, "[3] bar\n[3] Name: ");
   EXPECT_FALSE(framer_.has_rows());
-}
-
-TEST_F(DrawingFramer, RecognizesWorkersThatLetALineBeEdited) {
-  framer_.feed("line\n\x1b[?2004h(Pdb) ", out_);
-  EXPECT_TRUE(framer_.is_edited());
-  framer_.feed("c\b \b\x1b[?2004l\r\r\n", out_);
-  EXPECT_FALSE(framer_.is_edited());
-}
-
-TEST_F(DrawingFramer, DrawsFromTheLineInWhichTheCursorIsHidden) {
-  framer_.feed("line\n\x1b[?25lone\ntwo\nthree", out_);
-
-  EXPECT_EQ(out_, "[3] line\n");
-  EXPECT_EQ(rows().size(), 3U);
-  framer_.finish(out_);
-  EXPECT_EQ(out_, "[3] line\n[3] one\n[3] two\n[3] three\n");
 }
 
 TEST(LineFramer, ShowsAnUnfinishedLineAndWhatFollowsAsTheNextOne) {

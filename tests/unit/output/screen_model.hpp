@@ -3,7 +3,8 @@
 // A small terminal for tests: the rows that a person sees of what muster writes for several workers.
 
 #include "base/display_text.hpp"
-#include "output/terminal_parser.hpp"
+#include "base/text.hpp"
+#include "output/terminal/terminal_parser.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -36,7 +37,7 @@ class ScreenModel {
       } else if (event.kind == Kind::Control) {
         obey(event.last);
       } else if (event.kind == Kind::Sequence) {
-        obey_sequence(event.last, numbers_of(event.text));
+        obey_sequence(event.last, parse_integer(event.text, 0, 1000).value_or(0));
       } else if (event.kind != Kind::Nothing && event.kind != Kind::PartOfCharacter) {
         unknown_ += event.last;
       }
@@ -101,8 +102,7 @@ class ScreenModel {
     }
   }
 
-  void obey_sequence(char last, const std::vector<int>& numbers) {
-    const int what = numbers.empty() ? 0 : numbers.front();
+  void obey_sequence(char last, int what) {
     if (last == 'K' && what == 0) {
       column_ = std::min(column_, width_ - 1);  // xterm forgets that a next row was due
       row().resize(std::min(row().size(), column_));
@@ -110,7 +110,7 @@ class ScreenModel {
       rows_.resize(row_ + 1);
       row().resize(std::min(row().size(), column_));
     } else if (last == 'A') {
-      row_ -= std::min(row_, count_at(0, numbers));
+      row_ -= std::min(row_, static_cast<std::size_t>(std::max(what, 1)));
       column_ = std::min(column_, width_ - 1);
     } else if (last != 'm') {
       unknown_ += last;

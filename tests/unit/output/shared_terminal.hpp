@@ -28,14 +28,12 @@ class SharedTerminal {
         screen_(way_.columns, way_.width_of_others),
         console_(io_, std::make_unique<Screen>(screen_), {"standard output", "console line"}, std::chrono::seconds(5)) {
     console_.watch_terminal(way_.columns);
-    console_.set_height(kRows);
     if (way_.is_remote) {
       console_.expect_hosts();
     }
     for (const std::string& prefix : way_.prefixes) {
       LineFramer& framer = framers_.emplace_back(prefix);
       framer.sanitize_lines();
-      framer.set_size(kRows, way_.columns - prefix.size());
       if (way_.draws) {
         framer.draw_rows();
       }
@@ -86,7 +84,6 @@ class SharedTerminal {
   [[nodiscard]] const ScreenModel& screen() const { return screen_; }
 
  private:
-  static constexpr std::size_t kRows = 24;
   inline static const std::string kOurs = "muster: ours";
 
   class Screen final : public ByteSink {
@@ -107,7 +104,7 @@ class SharedTerminal {
     LineFramer& framer = framers_[worker];
     step(framer);
     if (framer.draws_rows()) {
-      console_.set_rows(worker, framer.shown(way_.is_typed_to && worker == 0));
+      console_.set_row(worker, framer.row());
     }
     (void)console_.write_in_line(shown_, &framer);
     shown_.clear();

@@ -1,5 +1,5 @@
 // Splitting a terminal's bytes into text and control sequences.
-#include "output/terminal_parser.hpp"
+#include "output/terminal/terminal_parser.hpp"
 
 #include <gtest/gtest.h>
 

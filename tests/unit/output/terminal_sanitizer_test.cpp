@@ -1,5 +1,5 @@
 // The marks in lines of workers on a terminal, and what is written before a message of muster.
-#include "output/terminal_sanitizer.hpp"
+#include "output/terminal/terminal_sanitizer.hpp"
 
 #include <gtest/gtest.h>
 

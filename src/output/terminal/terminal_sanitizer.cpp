@@ -1,8 +1,9 @@
 // Finds in the text of lines where a row of the terminal may begin with a message of muster, and composes the
 // controls (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html) that restore the terminal.
-#include "output/terminal_sanitizer.hpp"
+#include "output/terminal/terminal_sanitizer.hpp"
 
 #include "base/display_text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -34,11 +35,9 @@ constexpr std::string_view kResetSequence =
     "7\x1b[r\x1b"
     "8\x1b(B\x0f\x1b[4l\x1b[?7h\x1b[?25h\x1b[J";
 
-bool is_screen(int mode) {
-  constexpr int kScreen = 47;
-  constexpr int kCleanScreen = 1047;
-  constexpr int kSavedScreen = 1049;
-  return mode == kScreen || mode == kCleanScreen || mode == kSavedScreen;
+/// True for the mode of another screen.
+bool is_screen(std::string_view mode) {
+  return mode == "47" || mode == "1047" || mode == "1049";
 }
 
 /// Matches worker names as in "[1:12] " and "[3] ". Host names have no colon, and IPv6 addresses have more than one.
@@ -90,7 +89,7 @@ void TerminalSanitizer::note_sequence(std::string_view text, char last) {
   is_coloured_ = true;
   is_changed_ = is_changed_ || is_private || (last != 'm' && last != 'K');
   if (text.starts_with('?') && (last == 'h' || last == 'l')) {
-    const std::vector<int> modes = numbers_of(text.substr(1));
+    const std::vector<std::string> modes = split(text.substr(1), ';');
     const bool is_of_screen = std::any_of(modes.begin(), modes.end(), is_screen);
     is_other_screen_ = is_of_screen ? last == 'h' : is_other_screen_;
   }

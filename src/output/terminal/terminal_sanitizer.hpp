@@ -2,7 +2,7 @@
 
 // Marks lines of several workers that imitate muster's messages on a terminal, and restores a changed terminal. Pure.
 
-#include "output/terminal_parser.hpp"
+#include "output/terminal/terminal_parser.hpp"
 
 #include <cstddef>
 #include <string>

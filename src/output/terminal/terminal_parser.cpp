@@ -1,9 +1,5 @@
 // Parses terminal control sequences.
-#include "output/terminal_parser.hpp"
-
-#include "base/text.hpp"
-
-#include <algorithm>
+#include "output/terminal/terminal_parser.hpp"
 
 namespace muster {
 namespace {
@@ -129,23 +125,6 @@ TerminalParser::Event TerminalParser::take_sequence(char c) {
 TerminalParser::Event TerminalParser::take_string(char c) {
   place_ = c == kBell ? Place::Text : Place::String;
   return {};
-}
-
-std::vector<int> numbers_of(std::string_view text) {
-  constexpr int kMost = 100'000;
-  const std::vector<std::string> pieces = split(text, ';');
-  std::vector<int> numbers;
-  numbers.reserve(pieces.size());
-  for (const std::string& number : pieces) {
-    const bool is_large = number.size() > 1 && number.find_first_not_of("0123456789") == std::string::npos;
-    numbers.push_back(parse_integer(number, 0, kMost).value_or(is_large ? kMost : 0));
-  }
-  return numbers;
-}
-
-std::size_t count_at(std::size_t index, const std::vector<int>& numbers) {
-  const int number = index < numbers.size() ? numbers[index] : 0;
-  return static_cast<std::size_t>(std::max(number, 1));
 }
 
 }  // namespace muster

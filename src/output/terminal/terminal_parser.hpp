@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace muster {
 
@@ -64,11 +63,5 @@ class TerminalParser {
   bool is_complete_ = false;  ///< `character_` is complete
   std::string text_;          ///< text between the beginning and the end of a sequence or choice
 };
-
-/// The numbers of a sequence such as "5;12". Missing and invalid ones are 0.
-[[nodiscard]] std::vector<int> numbers_of(std::string_view text);
-
-/// A repeat count or position: the default is 1, and 0 means 1 too.
-[[nodiscard]] std::size_t count_at(std::size_t index, const std::vector<int>& numbers);
 
 }  // namespace muster
