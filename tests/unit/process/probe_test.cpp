@@ -13,7 +13,11 @@ namespace {
 
 class ProbeProgram : public testing::Test {
  protected:
-  ProbeProgram() { ::sigemptyset(&inherited_.signal_mask); }
+  ProbeProgram() {
+    ::sigemptyset(&inherited_.signal_mask);
+    while (::waitpid(-1, nullptr, 0) > 0) {  // helper processes of other tests
+    }
+  }
   ~ProbeProgram() override {
     EXPECT_TRUE(::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD) << "no child is left";
   }
