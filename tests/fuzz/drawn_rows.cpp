@@ -44,7 +44,10 @@ class Screen {
 
  private:
   void obey(char control) {
-    require(control == '\n' || control == '\r', "no other control comes");
+    require(control == '\n' || control == '\r' || control == '\t', "no other control comes");
+    if (control == '\t') {
+      rows_[row_] += control;  // in a line; a row has a blank instead
+    }
     if (control == '\n') {
       ++row_;
       rows_.resize(std::max(rows_.size(), row_ + 1));

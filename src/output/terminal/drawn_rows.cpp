@@ -33,7 +33,7 @@ std::string ended(std::string text) {
 /// True for text of blanks and colours.
 bool has_nothing_to_see(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\x1b')) {
-    text.remove_prefix(text.front() == ' ' ? 1 : text.find('m') + 1);
+    text.remove_prefix(text.front() == ' ' ? 1 : std::min(text.find('m'), text.size() - 1) + 1);
   }
   return text.empty();
 }
@@ -201,14 +201,16 @@ void DrawnRows::begin_again() {
 
 /// A backspace takes the last character back, as echoes of typed keys and wheels that turn need it.
 void DrawnRows::take_back_character() {
-  const std::size_t colour = text_.rfind('\x1b');
-  if (has_returned_ || (colour != std::string::npos && text_.find('m', colour) + 1 == text_.size())) {
+  if (has_returned_) {
     return;
   }
-  while (!text_.empty() && (static_cast<unsigned char>(text_.back()) & 0xC0U) == 0x80U) {
-    text_.pop_back();
+  const std::size_t colour = text_.rfind('\x1b');
+  const std::size_t begin = colour == std::string::npos ? 0 : text_.find('m', colour) + 1;
+  std::size_t end = text_.size();
+  while (end > begin && (static_cast<unsigned char>(text_[end - 1]) & 0xC0U) == 0x80U) {
+    --end;
   }
-  text_.resize(text_.size() - std::min<std::size_t>(text_.size(), 1));
+  text_.resize(end > begin ? end - 1 : begin);
 }
 
 void DrawnRows::end_line(std::string& lines) {

@@ -102,6 +102,7 @@ TEST_F(DrawnRowsTest, TakesBackWhatABackspaceDoes) {
   EXPECT_EQ(row("(Pdb) ab\b \b"), "[1] (Pdb) a");
   EXPECT_EQ(row("\xC3\xA9\b"), "[1] (Pdb) a");
   EXPECT_EQ(row("\x1b[31m\b"), "[1] (Pdb) a\x1b[31m") << "a colour is no character";
+  EXPECT_EQ(row("\xBF\xBF\b\b"), "[1] (Pdb) a\x1b[31m") << "nor a part of one";
   EXPECT_EQ(row("\r|\b/\b-\b\b\b\b"), "");
 }
 
