@@ -11,8 +11,6 @@
 
 #include <sys/types.h>
 
-#include <string>
-
 namespace muster {
 
 /// Input of an attempt; everything outlives it.
@@ -24,7 +22,6 @@ struct AttemptInput {
   HelperProcesses& helpers;
   const GuardSharedMemory& page;
   HangRecord& hang_record;
-  const std::string& oom_counter;  ///< path of the cgroup's OOM counter; empty: none
 };
 
 }  // namespace muster

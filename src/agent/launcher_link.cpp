@@ -1,6 +1,7 @@
 // Reads the launcher's frames and watches for its heartbeats.
 #include "agent/launcher_link.hpp"
 
+#include "base/log.hpp"
 #include "base/signals.hpp"
 
 #include <fcntl.h>
@@ -11,12 +12,18 @@
 
 namespace muster {
 
-LauncherLink::LauncherLink(LauncherLinkOwner& owner, boost::asio::io_context& io, int fd)
-    : owner_(owner), words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_timer_(io) {}
+LauncherLink::LauncherLink(ProcessLoop& loop, const LauncherInfo& seat)
+    : loop_(loop), seat_(seat), words_(loop.io(), ::fcntl(seat.fd, F_DUPFD_CLOEXEC, 3)), silence_timer_(loop.io()) {}
 
-void LauncherLink::start() {
+void LauncherLink::start(const std::string& version) {
   wait();
   watch_silence();
+  // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
+  for (OutputQueue* const console : {&loop_.queues().out(), &loop_.queues().error()}) {
+    (void)console->write(write_control(seat_.nonce, kHello, version));
+  }
+  loop_.queues().watch_launcher_terminals(seat_.terminals);
+  set_log_host(seat_.host);
 }
 
 void LauncherLink::cancel() {
@@ -64,10 +71,10 @@ void LauncherLink::on_readable() {
 void LauncherLink::take(const Frame& frame) {
   if (frame.kind == kSignalFrame) {
     if (const auto signal = parse_signal(frame.bytes)) {
-      owner_.on_launcher_signal(*signal);
+      on_signal(*signal);
     }
   } else if (frame.kind == kEndFrame) {
-    owner_.on_launcher_end();
+    on_end();
   }
 }
 
@@ -80,7 +87,7 @@ void LauncherLink::watch_silence() {
 
 void LauncherLink::lose(const std::string& why) {
   cancel();
-  owner_.on_launcher_gone(why);
+  on_gone(why);
 }
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "environment/cgroups.hpp"
 #include "process/helper_process.hpp"
 
 #include <linux/magic.h>
@@ -150,7 +151,8 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
                                resources.shared_path(),
                                resources.ranks.path(),
                                run_id,
-                               log_token};
+                               log_token,
+                               find_oom_counter()};
       exit_code = Agent(context, std::move(link)).run();
     }
     if (::getppid() != guard) {

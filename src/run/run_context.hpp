@@ -63,6 +63,9 @@ struct RunContext {
   const std::string& rank_place;     ///< for the folders of ranks; empty: none
   std::string run_id = {};           ///< of a one-node job without an id: a random UUID, as in torchrun
   std::string log_token = {};        ///< makes the log directory's name unique among runs
+  /// Path of the cgroup's OOM counter; empty: none. Found once, before other nodes depend on this agent: the kernel
+  /// delays the answer while anyone moves a process between control groups.
+  std::string oom_counter = {};
 };
 
 }  // namespace muster

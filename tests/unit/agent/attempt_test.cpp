@@ -115,8 +115,8 @@ class AttemptTest : public testing::Test {
   }
 
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(first_end_, AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, hang_record_, no_folder_},
-                     queues_, plan(script), std::make_unique<Services>(std::move(services)));
+    attempt_.emplace(first_end_, AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, hang_record_}, queues_,
+                     plan(script), std::make_unique<Services>(std::move(services)));
     attempt_->start();
     const auto deadline = Clock::now() + 20s;
     while (!first_end_.is_over && Clock::now() < deadline) {

@@ -1,0 +1,17 @@
+#pragma once
+
+// Makes the plan of an attempt on this node, once the nodes have met. Private to src/agent.
+
+#include "agent/startup_exchange.hpp"
+#include "gang/events.hpp"
+#include "plan/launch_plan.hpp"
+#include "run/run_context.hpp"
+
+namespace muster {
+
+/// The plan from exchanged values and from facts that only the system knows, with the job's variables for the workers.
+/// Makes the folders of the ranks, and logs where the workers meet.
+[[nodiscard]] LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup,
+                                         const gang::StartAttempt& wanted);
+
+}  // namespace muster
