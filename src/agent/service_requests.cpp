@@ -22,9 +22,11 @@ Result<AttemptPorts> ServiceRequests::prepare() {
 }
 
 std::unique_ptr<Services> ServiceRequests::take(const LaunchPlan& plan) {
-  auto services = next_ ? std::move(next_) : make(plan.services);
-  services->adjust(plan.services);
-  return services;
+  if (!next_) {
+    next_ = make(plan.services);
+  }
+  next_->adjust(plan.services);
+  return std::move(next_);
 }
 
 std::unique_ptr<Services> ServiceRequests::make(const std::vector<std::string>& names) {
