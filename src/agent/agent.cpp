@@ -239,7 +239,7 @@ void Agent::act(const gang::StallBegun& stall) {
   }
   auto environment = services_.sidecars().environment();
   environment[kHangRanksVariable] = join(stall.ranks, ",");
-  environment[kHangPidsVariable] = join(attempt_->living_pids(), ",");
+  environment[kHangPidsVariable] = join(attempt_->results().living_pids(), ",");
   environment[kHangNodeVariable] = to_string(attempt_->plan().placement.node_rank);
   control_.hangs().hook().run(std::move(environment));
 }
@@ -274,7 +274,7 @@ void Agent::on_over() {
   }
   keep_evidence();
   progress_.check([this](std::optional<bool> made_progress) {
-    gang::AttemptOver over = attempt_->over();
+    gang::AttemptOver over = attempt_->results().over();
     over.made_progress = made_progress;
     gang_.notify(std::move(over));
   });
@@ -287,7 +287,8 @@ void Agent::keep_evidence() {
   }
   const bool has_folder = run_.options.needs_files() || !run_.options.log_dir.empty();
   const std::filesystem::path stacks = has_folder ? run_.log_folder + attempt_->plan().stacks_file : "";
-  evidence_.end_attempt(attempt_->plan(), attempt_->results(), attempt_->users(), stacks.parent_path().string());
+  const AttemptResults& results = attempt_->results();
+  evidence_.end_attempt(attempt_->plan(), results.of_workers(), results.users(), stacks.parent_path().string());
 }
 
 void Agent::record(ledger::Event event) {

@@ -106,7 +106,7 @@ std::function<Result<>()> Agent::conclude() {
   outcome_.nodes = plan.placement.nodes;
   outcome_.node_rank = plan.placement.node_rank;
   if (attempt_) {
-    outcome_.workers = attempt_->results();
+    outcome_.workers = attempt_->results().of_workers();
     outcome_.error_file = error_file_of(outcome_.end, plan);
     outcome_.has_place = true;
   } else {

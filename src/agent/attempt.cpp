@@ -13,6 +13,14 @@
 namespace muster {
 namespace {
 
+/// Calls the one of these that takes the alternative of a variant.
+template <typename... Calls>
+struct Overloaded : Calls... {
+  using Calls::operator()...;
+};
+template <typename... Calls>
+Overloaded(Calls...) -> Overloaded<Calls...>;
+
 /// Delay before a worker with closed output is reported: usually it is about to exit.
 constexpr std::chrono::seconds kSilentDelay{1};
 /// Delay between SIGTSTP and SIGSTOP, for a program to restore the terminal's settings and stop its own workers.
@@ -31,7 +39,6 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
 Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& queues, LaunchPlan plan,
                  std::unique_ptr<Services> services)
     : owner_(owner),
-      input_(input),
       plan_(std::move(plan)),
       streams_(input.io, queues, plan_, input.run),
       supervisor_(deciding_workers(plan_)),
@@ -42,6 +49,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       preparation_(input, plan_, streams_, *services_),
       starter_(input, plan_, workers_, streams_, preparation_),
       successes_(input.io, plan_, workers_, [this] { report_early_exits(); }),
+      results_({input.run, plan_, supervisor_, workers_, streams_, *services_, preparation_, starter_}),
       log_(plan_, workers_, supervisor_, input.run.options),
       stop_(input, plan_, workers_, log_),
       calls_(input, plan_, workers_),
@@ -79,7 +87,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
 void Attempt::start() {
   wait_for_deaths();
   calls_.start();
-  carry_out(supervisor_.start());
+  std::ranges::for_each(supervisor_.start(), std::bind_front(&Attempt::carry_out, this));
   process();  // ends the attempt at once if this node has no workers
 }
 
@@ -111,7 +119,7 @@ void Attempt::end_hung(const gang::Hung& hung) {
     }
   }
   if (first) {
-    hang_ = hung.why;
+    results_.note_hang(hung.why, /*is_unkillable=*/false);
     handle(WorkerHung{*first, exit_code_of(EndKind::Hung)});
   }
 }
@@ -175,17 +183,15 @@ void Attempt::cancel() {
 // --- Handlers of the event loop -----------------------------------------------------------------
 
 void Attempt::wait_for_deaths() {
-  deaths_.async_wait(Descriptor::wait_read, std::bind_front(&Attempt::on_deaths, this));
-}
-
-void Attempt::on_deaths(const ErrorCode& error) {
-  if (error) {
-    return;
-  }
-  poll_deaths();
-  if (deaths_.is_open()) {
-    wait_for_deaths();
-  }
+  deaths_.async_wait(Descriptor::wait_read, [this](const ErrorCode& error) {
+    if (error) {
+      return;
+    }
+    poll_deaths();
+    if (deaths_.is_open()) {
+      wait_for_deaths();
+    }
+  });
 }
 
 void Attempt::on_output_end(std::size_t worker) {
@@ -223,8 +229,7 @@ void Attempt::on_too_long_call(const CallWatch::Found& found) {
   act_on_failures();
   if (supervisor_.is_running_normally() && workers_.is_alive(found.worker)) {
     workers_.abort(found.worker);
-    hang_ = describe(found);
-    is_unkillable_ = true;
+    results_.note_hang(describe(found), /*is_unkillable=*/true);
     handle(WorkerHung{found.worker, exit_code_of(EndKind::Hung)});
   }
 }
@@ -263,6 +268,10 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
           .memory_peak = death.memory_peak},
          death.worker);
   services_->on_worker_ended(death.worker, death.status.ok());
+  const auto request_stop_by_others = [this](int signal) {  // which has reached the workers already
+    events_.emplace_back(StopRequested{signal});
+    is_asked_ = true;
+  };
   const bool is_interrupted = starter_.terminal().is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
     request_stop_by_others(SIGINT);
@@ -281,12 +290,6 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
 void Attempt::record(ledger::Event event, std::size_t worker) {
   event.rank = plan_.workers[worker].global_rank.value;
   owner_.record(std::move(event));
-}
-
-/// Queues the stop request of a signal that has reached the workers already.
-void Attempt::request_stop_by_others(int signal) {
-  events_.emplace_back(StopRequested{signal});
-  is_asked_ = true;
 }
 
 /// True while only failures are queued that may be consequences, and the worker that failed first may still be
@@ -326,15 +329,9 @@ void Attempt::process() {
     if (request != nullptr && std::exchange(is_asked_, false)) {
       owner_.on_workers_asked(request->signal);
     }
-    carry_out(supervisor_.on(event));
+    std::ranges::for_each(supervisor_.on(event), std::bind_front(&Attempt::carry_out, this));
   }
   stop_.ask_adopted();
-}
-
-void Attempt::carry_out(const std::vector<Action>& actions) {
-  for (const Action& action : actions) {
-    std::visit([this](const auto& wanted) { act(wanted); }, action);
-  }
 }
 
 bool Attempt::has_succeeded() const {
@@ -351,41 +348,44 @@ std::optional<int> rank_of_worker(const LaunchPlan& plan, std::optional<std::siz
 
 }  // namespace
 
-void Attempt::act(const ReportSuccess& action) {
-  if (const auto message = successes_.message_for(action)) {
-    owner_.on_success(*message);
-  }
-}
-
-void Attempt::act(const CancelStart& /*action*/) {
-  if (const auto first = starter_.cancel()) {
-    events_.emplace_back(WorkerNotStarted{*first, 0});
-  }
-}
-
-void Attempt::act(const SendStopSignal& action) {
-  collect_deaths();  // a worker that is dead by now has not ended by our signal
-  pause_timer_.cancel();
-  streams_.note_stop();
-  owner_.record({.kind = ledger::Kind::StopSent, .number = action.signal});
-  stop_.send_stop_signal(action.signal);
-}
-
-void Attempt::act(const StopOrphans& /*action*/) {
-  services_->on_workers_over(has_succeeded());
-  stop_.stop_orphans(has_succeeded());
-}
-
-void Attempt::act(const KillEverything& /*action*/) {
-  collect_deaths();
-  owner_.record({.kind = ledger::Kind::KillSent});
-  stop_.kill();
-}
-
-void Attempt::act(const Finish& /*action*/) {
-  rest();
-  owner_.on_gone();
-  preparation_.error_files().read(supervisor_.failed(), std::bind_front(&Attempt::finish, this));
+void Attempt::carry_out(const Action& action) {
+  const auto calls =
+      Overloaded{[this](const StartWorkers& /*action*/) { starter_.start(); },
+                 [this](const ReportFailure& /*action*/) { owner_.on_first_failure(results_.first_failure()); },
+                 [this](const ReportSuccess& success) {
+                   if (const auto message = successes_.message_for(success)) {
+                     owner_.on_success(*message);
+                   }
+                 },
+                 [this](const CancelStart& /*action*/) {
+                   if (const auto first = starter_.cancel()) {
+                     events_.emplace_back(WorkerNotStarted{*first, 0});
+                   }
+                 },
+                 [this](const SendStopSignal& stop) {
+                   collect_deaths();  // a worker that is dead by now has not ended by our signal
+                   pause_timer_.cancel();
+                   streams_.note_stop();
+                   owner_.record({.kind = ledger::Kind::StopSent, .number = stop.signal});
+                   stop_.send_stop_signal(stop.signal);
+                 },
+                 [this](const StartGrace& /*action*/) { stop_.start_grace(); },
+                 [this](const TellGrace& request) { stop_.tell_grace(request); },
+                 [this](const StopOrphans& /*action*/) {
+                   services_->on_workers_over(has_succeeded());
+                   stop_.stop_orphans(has_succeeded());
+                 },
+                 [this](const KillEverything& /*action*/) {
+                   collect_deaths();
+                   owner_.record({.kind = ledger::Kind::KillSent});
+                   stop_.kill();
+                 },
+                 [this](const Finish& /*action*/) {
+                   rest();
+                   owner_.on_gone();
+                   preparation_.error_files().read(supervisor_.failed(), std::bind_front(&Attempt::finish, this));
+                 }};
+  std::visit(calls, action);
 }
 
 /// Cancels every wait, since no process is left.

@@ -3,13 +3,13 @@
 // One attempt: this node's workers from their start until no process of them is left. Turns what happens into events
 // for the supervisor, and its decisions into system calls. Private to src/agent.
 
+#include "agent/attempt_log.hpp"
 #include "agent/attempt_parts.hpp"
 #include "agent/attempt_results.hpp"
 #include "agent/hang/call_watch.hpp"
 #include "agent/stop_sequence.hpp"
 #include "agent/worker_starter.hpp"
 #include "agent/workers.hpp"
-#include "control/status.hpp"
 #include "gang/events.hpp"
 #include "ledger/ledger.hpp"
 #include "output/worker_streams.hpp"
@@ -92,22 +92,13 @@ class Attempt {
   /// True if the reason of the stop order was logged here.
   [[nodiscard]] bool has_logged_order() const { return log_.has_logged_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
-  /// Current state of the workers for the control socket, without values from /proc.
-  [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
   /// Does not count what the workers write in this time as their output, see `describe_workers`.
   void disregard_output(std::chrono::seconds time) {
     streams_.disregard_output_until(std::chrono::steady_clock::now() + time);
   }
-  /// Of the workers that run, in their order.
-  [[nodiscard]] std::vector<pid_t> living_pids() const;
-  /// The users as whom the workers ended, in their order; 0: root, or unknown.
-  [[nodiscard]] std::vector<uid_t> users() const;
-  [[nodiscard]] std::vector<WorkerResult> results() const;
+  [[nodiscard]] const AttemptResults& results() const { return results_; }
   /// No worker of this node has failed, and nobody has ordered the end.
   [[nodiscard]] bool has_succeeded() const;
-  /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
-  /// `made_progress` is not set.
-  [[nodiscard]] gang::AttemptOver over() const;
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
@@ -115,7 +106,6 @@ class Attempt {
 
   // Handlers of the event loop.
   void wait_for_deaths();
-  void on_deaths(const ErrorCode& error);
   void on_output_end(std::size_t worker);
   void on_service_failure(const ServiceFailure& failure);
   void report_silent_workers();
@@ -127,37 +117,15 @@ class Attempt {
   void note(const std::vector<Death>& deaths);
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
   void record(ledger::Event event, std::size_t worker);
-  void request_stop_by_others(int signal);
   [[nodiscard]] bool is_failure_waiting() const;
   void handle(const Event& event);
   void process();
-  void carry_out(const std::vector<Action>& actions);
+  void carry_out(const Action& action);
 
-  // Results.
-  [[nodiscard]] std::string describe_state(std::size_t worker) const;
-  [[nodiscard]] Failure service_failure() const;
-  [[nodiscard]] Failure worker_failure(std::size_t worker) const;
-  [[nodiscard]] std::vector<std::string> hints_for(const Failure& failure, std::size_t worker) const;
-  [[nodiscard]] bool is_suspect(const WorkerEnded& failed) const;
-  [[nodiscard]] std::vector<Failure> suspects() const;
-  [[nodiscard]] std::vector<Failure> asked_with_an_error() const;
-
-  // Actions of the supervisor.
-  void act(const StartWorkers& /*action*/) { starter_.start(); }
-  void act(const ReportFailure& action);
-  void act(const ReportSuccess& action);
-  void act(const CancelStart& action);
-  void act(const SendStopSignal& action);
-  void act(const StopOrphans& action);
-  void act(const StartGrace& /*action*/) { stop_.start_grace(); }
-  void act(const TellGrace& action) { stop_.tell_grace(action); }
-  void act(const KillEverything& action);
-  void act(const Finish& action);
   void rest();
   void finish();
 
   AttemptOwner& owner_;
-  AttemptInput input_;
   LaunchPlan plan_;
   WorkerStreams streams_;
   Supervisor supervisor_;
@@ -166,6 +134,7 @@ class Attempt {
   StartPreparation preparation_;
   WorkerStarter starter_;
   Successes successes_;
+  AttemptResults results_;
   AttemptLog log_;
   StopSequence stop_;
   CallWatch calls_;
@@ -174,9 +143,7 @@ class Attempt {
   DelayedCall pause_timer_;    ///< runs after SIGTSTP
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
   std::deque<Event> events_;
-  std::string hang_;            ///< why the first failure is a hang; empty: it is none
-  bool is_unkillable_ = false;  ///< it is in an uninterruptible system call
-  bool is_asked_ = false;       ///< terminal or guard have signalled the workers, and the gang does not know
+  bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
 };
 
 }  // namespace muster

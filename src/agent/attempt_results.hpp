@@ -1,20 +1,24 @@
 #pragma once
 
-// Successes of an attempt, for the gang, and its log messages.
+// The results of an attempt: successes and failures for the gang, the workers' results for the report, and their state
+// for those who ask. Private to src/agent.
 
-#include "agent/hang/call_watch.hpp"
+#include "agent/worker_starter.hpp"
 #include "agent/workers.hpp"
-#include "base/ranks.hpp"
+#include "control/status.hpp"
 #include "gang/events.hpp"
+#include "output/worker_streams.hpp"
 #include "plan/launch_plan.hpp"
-#include "process/descendants.hpp"
 #include "process/reaper.hpp"
 #include "process/timers.hpp"
 #include "run/run_context.hpp"
 #include "services/service.hpp"
 #include "supervise/supervisor.hpp"
 
-#include <chrono>
+#include <boost/asio/io_context.hpp>
+
+#include <sys/types.h>
+
 #include <functional>
 #include <optional>
 #include <set>
@@ -56,69 +60,53 @@ class Successes {
 /// Results of a plan that was never started.
 [[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
 
-// Messages about an attempt to its user.
-
-/// A stop signal to the workers that still run.
-struct EndRequest {
-  int signal = 0;
-  bool is_ordered = false;  ///< by the gang
-  std::string reason;       ///< empty: the report will name it
-  std::chrono::milliseconds grace{};
+/// The parts of an attempt from which its results are made.
+struct AttemptSources {
+  const RunContext& run;
+  const LaunchPlan& plan;
+  const Supervisor& supervisor;
+  const Workers& workers;
+  const WorkerStreams& streams;
+  const Services& services;
+  const StartPreparation& preparation;
+  const WorkerStarter& starter;
 };
 
-/// Logs events, and remembers those that are logged once.
-class AttemptLog {
+/// Combines the plan with what happened to it.
+class AttemptResults {
  public:
-  /// All references outlive this.
-  AttemptLog(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor, const RunOptions& options)
-      : plan_(plan), workers_(workers), supervisor_(supervisor), options_(options) {}
+  /// The sources outlive it.
+  explicit AttemptResults(const AttemptSources& from) : from_(from) {}
 
-  /// True if the workers got a stop signal by order of the gang, and its reason was logged.
-  [[nodiscard]] bool has_logged_order() const { return has_logged_order_; }
+  /// The first failure is a hang. `is_unkillable`: in an uninterruptible system call.
+  void note_hang(const std::string& why, bool is_unkillable);
 
-  /// One text, "ranks 0-3"; empty: no worker is alive.
-  [[nodiscard]] std::vector<std::string> describe_living() const;
-
-  void on_started(std::size_t worker);
-  void on_ended(const Death& death);
-  /// The worker closed its standard output and error a while ago and still runs.
-  void on_silent(std::size_t worker);
-  void on_long_call(const CallWatch::Found& found);
-  void on_long_call_over(const CallWatch::Found& found);
-  /// Stopped by a debugger or by a SIGSTOP of others.
-  void on_stopped(const Stopped& stopped);
-  /// A worker that serves the others exited with 0 a while ago, and they still run.
-  void on_early_end(std::size_t worker);
-  /// A service failed when the workers no longer needed it.
-  void on_unneeded_failure(const ServiceFailure& failure);
-  void on_asked_to_end(const EndRequest& request);
-  /// A request to end that changes nothing.
-  void on_late_request(const TellGrace& request, std::chrono::nanoseconds left);
-  /// Called from time to time during the grace.
-  void on_still_waiting(std::chrono::nanoseconds left);
-  /// `place`: "at train.py:12 in save"; empty: not known.
-  void on_overdue(std::size_t worker, const EndRequest& request, const std::string& place);
-  /// These processes of ended ranks still run after a moment. May be called again where mpirun runs on.
-  void on_orphans(const std::vector<Process>& left);
-  void on_not_killed(const std::vector<Process>& left);
+  /// Current state of the workers for the control socket, without values from /proc.
+  [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
+  /// Of the workers that run, in their order.
+  [[nodiscard]] std::vector<pid_t> living_pids() const;
+  /// The users as whom the workers ended, in their order; 0: root, or unknown.
+  [[nodiscard]] std::vector<uid_t> users() const;
+  /// For the report.
+  [[nodiscard]] std::vector<WorkerResult> of_workers() const;
+  /// The most likely of those that were first, as far as it is known at once.
+  [[nodiscard]] Failure first_failure() const;
+  /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
+  /// `made_progress` is not set.
+  [[nodiscard]] gang::AttemptOver over() const;
 
  private:
-  /// "rank 3 (ps 1) (pid 4711)"; a worker without a label is named `unlabelled`, or by its rank alone.
-  [[nodiscard]] std::string describe(std::size_t worker, const std::string& unlabelled = "") const;
-  [[nodiscard]] std::string describe_failure(std::size_t worker) const;
-  [[nodiscard]] std::string describe_reason(const EndRequest& request) const;
-  [[nodiscard]] ProcessNames living() const;
-  void log_refusals();
+  [[nodiscard]] std::string describe_state(std::size_t worker) const;
+  [[nodiscard]] Failure service_failure() const;
+  [[nodiscard]] Failure worker_failure(std::size_t worker) const;
+  [[nodiscard]] std::vector<std::string> hints_for(const Failure& failure, std::size_t worker) const;
+  [[nodiscard]] bool is_suspect(const WorkerEnded& failed) const;
+  [[nodiscard]] std::vector<Failure> suspects() const;
+  [[nodiscard]] std::vector<Failure> asked_with_an_error() const;
 
-  const LaunchPlan& plan_;
-  const Workers& workers_;
-  const Supervisor& supervisor_;
-  const RunOptions& options_;
-  bool logged_memory_refusal_ = false;
-  bool logged_terminal_refusal_ = false;
-  bool logged_orphans_ = false;
-  bool has_logged_order_ = false;
-  std::set<std::size_t> logged_silent_;
+  const AttemptSources from_;
+  std::string hang_;            ///< why the first failure is a hang; empty: it is none
+  bool is_unkillable_ = false;  ///< it is in an uninterruptible system call
 };
 
 }  // namespace muster

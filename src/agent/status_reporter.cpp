@@ -262,7 +262,7 @@ control::NodeStatus StatusReporter::describe_node() const {
   status.node = attempt_->plan().placement.node_rank.value;
   status.attempt = attempt_->plan().placement.attempt;
   status.state = "running";
-  status.workers = attempt_->describe_workers();
+  status.workers = attempt_->results().describe_workers();
   return status;
 }
 

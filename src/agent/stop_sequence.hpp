@@ -2,8 +2,8 @@
 
 // Ends the workers of an attempt and what they leave: stop signal, grace, rounds of SIGKILL. Private to src/agent.
 
+#include "agent/attempt_log.hpp"
 #include "agent/attempt_parts.hpp"
-#include "agent/attempt_results.hpp"
 #include "agent/stop_timers.hpp"
 #include "agent/workers.hpp"
 #include "hang/evidence.hpp"

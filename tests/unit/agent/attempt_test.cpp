@@ -148,12 +148,12 @@ TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
   run_with(std::make_unique<FailsLater>(io_));
 
   EXPECT_EQ(first_end_.notified, std::vector<std::string>{"store"});
-  const auto failure = attempt_->over().failure;
+  const auto failure = attempt_->results().over().failure;
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->service, "store");
   EXPECT_EQ(failure->start_error, "its port was closed");
   EXPECT_EQ(failure->exit_code, 71);
-  for (const WorkerResult& worker : attempt_->results()) {
+  for (const WorkerResult& worker : attempt_->results().of_workers()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::Stopped);
     EXPECT_EQ(worker.status->signal(), SIGTERM);
   }
@@ -163,8 +163,8 @@ TEST_F(AttemptTest, StartsNoWorkerWhenAServiceCannotStart) {
   run_with(std::make_unique<CannotStart>());
 
   EXPECT_EQ(first_end_.notified, std::vector<std::string>{"store"});
-  EXPECT_EQ(attempt_->over().failure->exit_code, 65);
-  for (const WorkerResult& worker : attempt_->results()) {
+  EXPECT_EQ(attempt_->results().over().failure->exit_code, 65);
+  for (const WorkerResult& worker : attempt_->results().of_workers()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
   }
 }
@@ -173,14 +173,14 @@ TEST_F(AttemptTest, AnErrorWaitsForAnEarlierCrash) {
   run_script("exit 3");
 
   EXPECT_GE(first_end_.waited, kOrderWindow);
-  EXPECT_EQ(attempt_->over().failure->exit_code, 3);
+  EXPECT_EQ(attempt_->results().over().failure->exit_code, 3);
 }
 
 TEST_F(AttemptTest, ACrashIsActedUponAtOnce) {
   run_script("kill -SEGV $$");
 
   EXPECT_FALSE(first_end_.had_turned) << "it is acted upon as soon as it is found";
-  EXPECT_EQ(attempt_->over().failure->exit_code, 128 + SIGSEGV);
+  EXPECT_EQ(attempt_->results().over().failure->exit_code, 128 + SIGSEGV);
 }
 
 }  // namespace
