@@ -1,4 +1,4 @@
-// Encodes and decodes the frames of the PMIx server: the counterpart of src/mpi/pmix_server/frames.c.
+// Encodes and decodes the frames of the PMIx server: the counterpart of src/services/mpi/pmix_server/frames.c.
 #include "services/mpi/pmix_frames.hpp"
 
 #include <algorithm>

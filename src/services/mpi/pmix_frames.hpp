@@ -1,7 +1,7 @@
 #pragma once
 
 // Encodes and decodes the messages between muster and its PMIx server. The server is a separate program,
-// src/mpi/pmix_server/; its frames.h describes the bytes.
+// src/services/mpi/pmix_server/; its frames.h describes the bytes.
 
 #include "base/result.hpp"
 
