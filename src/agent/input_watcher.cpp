@@ -31,9 +31,9 @@ std::string folder_to_watch(const Input& input) {
 
 }  // namespace
 
-InputWatcher::InputWatcher(InputWatcherOwner& owner, boost::asio::io_context& io, const std::vector<Input>& inputs,
+InputWatcher::InputWatcher(boost::asio::io_context& io, const std::vector<Input>& inputs,
                            std::chrono::milliseconds timeout)
-    : owner_(owner), inputs_(inputs), timeout_(timeout), events_(io), poll_timer_(io), deadline_(io) {}
+    : inputs_(inputs), timeout_(timeout), events_(io), poll_timer_(io), deadline_(io) {}
 
 void InputWatcher::start() {
   is_over_ = inputs_.empty();
@@ -87,7 +87,7 @@ Answer InputWatcher::take_table(Answer answer) {
   }
   std::string text = here->table->text;
   version_ = here->table->version;
-  TRY(owner_.take_table(std::move(*here->table)));
+  TRY(take_new_table(std::move(*here->table)));
   table_ = std::move(text);
   return Ready{};
 }
@@ -95,14 +95,14 @@ Answer InputWatcher::take_table(Answer answer) {
 void InputWatcher::take(Answer answer) {
   if (const auto* const error = std::get_if<Error>(&answer)) {
     cancel();
-    owner_.on_inputs_failed(EndKind::BadInput, error->message);
+    on_failed(EndKind::BadInput, error->message);
     return;
   }
   poll_again_later();
   if (const auto* const missing = std::get_if<Pending>(&answer)) {
     note(missing->reason, /*lacks_input=*/true);
   } else {
-    note(owner_.find_route(), /*lacks_input=*/false);
+    note(find_route(), /*lacks_input=*/false);
   }
 }
 
@@ -116,7 +116,7 @@ void InputWatcher::note(const std::string& waits_for, bool lacks_input) {
     return;
   }
   waits_for_ = waits_for;
-  owner_.on_inputs_changed(waits_for_);
+  on_changed(waits_for_);
 }
 
 /// inotify keeps a watch that exists already.
@@ -159,9 +159,8 @@ void InputWatcher::poll_again_later() {
 
 void InputWatcher::on_deadline() {
   cancel();
-  owner_.on_inputs_failed(
-      EndKind::Incomplete,
-      "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) + " s in vain: " + waits_for_);
+  on_failed(EndKind::Incomplete,
+            "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) + " s in vain: " + waits_for_);
 }
 
 }  // namespace muster

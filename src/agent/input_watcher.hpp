@@ -11,35 +11,29 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace muster {
 
-/// The owner of an input watcher.
-class InputWatcherOwner {
- public:
-  virtual ~InputWatcherOwner() = default;
-
-  /// The missing input has changed, such as "rank table '/x': missing"; empty: all inputs are there.
-  virtual void on_inputs_changed(const std::string& waits_for) = 0;
-  /// A new or changed rank table is there, and all other inputs are. Its error is reported as if the file were wrong.
-  [[nodiscard]] virtual Result<> take_table(rank_table::TableFile file) = 0;
-  /// Called at each poll when all inputs are there; returns what this node still waits for, or an empty text. The
-  /// timeout does not apply to it.
-  [[nodiscard]] virtual std::string find_route() = 0;
-  /// An input is invalid (`BadInput`), or the timeout is over (`Incomplete`).
-  virtual void on_inputs_failed(EndKind kind, const std::string& why) = 0;
-};
-
 /// Polls at the start, after each inotify event in the directory of an input, and every few seconds, since inotify
 /// does not report changes by other hosts on a network file system. Goes on until the workers start, even if all
 /// inputs are there, because a file may be removed again. Does not poll while workers run.
 class InputWatcher {
  public:
-  InputWatcher(InputWatcherOwner& owner, boost::asio::io_context& io, const std::vector<Input>& inputs,
-               std::chrono::milliseconds timeout);
+  InputWatcher(boost::asio::io_context& io, const std::vector<Input>& inputs, std::chrono::milliseconds timeout);
+
+  /// The missing input has changed, such as "rank table '/x': missing"; empty: all inputs are there.
+  std::function<void(const std::string& waits_for)> on_changed;
+  /// A new or changed rank table is there, and all other inputs are. Its error is reported as if the file were wrong.
+  std::function<Result<>(rank_table::TableFile file)> take_new_table;
+  /// Called at each poll when all inputs are there; returns what this node still waits for, or an empty text. The
+  /// timeout does not apply to it.
+  std::function<std::string()> find_route;
+  /// An input is invalid (`BadInput`), or the timeout is over (`Incomplete`).
+  std::function<void(EndKind kind, const std::string& why)> on_failed;
 
   /// Polls at once. Called again after an attempt, since another one may follow.
   void start();
@@ -63,7 +57,6 @@ class InputWatcher {
   void poll_again_later();
   void on_deadline();
 
-  InputWatcherOwner& owner_;
   const std::vector<Input>& inputs_;
   std::vector<Input> watched_too_;
   std::chrono::milliseconds timeout_;
@@ -71,7 +64,7 @@ class InputWatcher {
   Timer poll_timer_;
   Timer deadline_;
   std::string waits_for_;
-  std::string table_;           ///< text of the table that the owner got last
+  std::string table_;           ///< text of the table that was taken last
   std::optional<int> version_;  ///< and its version
   std::string stamp_;           ///< fingerprint of the files as read last
   bool is_over_ = false;

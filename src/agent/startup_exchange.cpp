@@ -182,9 +182,13 @@ StartupExchange::StartupExchange(boost::asio::io_context& io, const RunContext& 
     : run_(run),
       gang_(gang),
       ports_(reserve_ports(run.job.ports_to_reserve)),
-      inputs_(*this, io, run.job.inputs, run.job.gang.config.options.inputs_timeout),
+      inputs_(io, run.job.inputs, run.job.gang.config.options.inputs_timeout),
       table_(run.job.input),
       route_(io, run.job.input) {
+  inputs_.on_changed = std::bind_front(&StartupExchange::on_inputs_changed, this);
+  inputs_.take_new_table = std::bind_front(&StartupExchange::take_table, this);
+  inputs_.find_route = std::bind_front(&StartupExchange::find_route, this);
+  inputs_.on_failed = [this](EndKind kind, const std::string& why) { gang_.notify(gang::InputsFailed{kind, why}); };
   route_.on_late = [this] { inputs_.check(); };
   if (route_.is_wanted()) {
     inputs_.watch_as_well(route_.file());

@@ -106,7 +106,7 @@ class RoutePlanVote {
 
 /// Contributes this node's values, and tells the gang whether the node is ready: the gang starts nothing before all
 /// nodes are.
-class StartupExchange : private InputWatcherOwner {
+class StartupExchange {
  public:
   /// Reserves the ports of workers that listen, for all attempts. The context and the gang outlive this.
   StartupExchange(boost::asio::io_context& io, const RunContext& run, gang::Gang& gang);
@@ -123,10 +123,9 @@ class StartupExchange : private InputWatcherOwner {
                                                                const gang::Exchanged& merged) const;
 
  private:
-  void on_inputs_changed(const std::string& waits_for) override;
-  [[nodiscard]] Result<> take_table(rank_table::TableFile file) override;
-  [[nodiscard]] std::string find_route() override;
-  void on_inputs_failed(EndKind kind, const std::string& why) override { gang_.notify(gang::InputsFailed{kind, why}); }
+  void on_inputs_changed(const std::string& waits_for);
+  [[nodiscard]] Result<> take_table(rank_table::TableFile file);
+  [[nodiscard]] std::string find_route();
   [[nodiscard]] Result<> contribute_table();
 
   const RunContext& run_;
