@@ -12,27 +12,28 @@
 
 namespace muster::gang {
 
-std::chrono::milliseconds SilenceCheck::interval() const {
-  return std::min<std::chrono::milliseconds>(timeout_ / 8, std::chrono::seconds(1));
-}
-
 std::vector<LinkId> SilenceCheck::look(Roster& roster, Instant now) {
   std::vector<LinkId> silent;
-  if (now < next_ || !roster.has_others()) {
+  if (now < next_) {
     return silent;
   }
-  // This process may have been stopped itself: then the other nodes' messages are still unread.
-  const Instant::duration asleep = now - next_;
-  const bool was_asleep = asleep > interval();
-  next_ = now + interval();
+  const auto moment = std::min<std::chrono::milliseconds>(timeout_ / 8, std::chrono::seconds(1));
+  const Instant::duration asleep = now - next_ > moment ? now - next_ : Instant::duration(0);
+  Instant first = now + timeout_;
+  std::set<LinkId> suspects;
   for (auto& [link, member] : roster.members()) {
-    if (was_asleep) {
-      member.last_heard = std::min(member.last_heard + asleep, now);
-    }
-    if (link != kOwnLink && now - member.last_heard > timeout_) {
+    member.last_heard = std::min(member.last_heard + asleep, now);
+    const bool is_late = link != kOwnLink && now - member.last_heard >= timeout_;
+    if (is_late && suspects_.contains(link)) {
       silent.push_back(link);
+    } else if (is_late) {
+      suspects.insert(link);
+    } else if (link != kOwnLink) {
+      first = std::min(first, member.last_heard + timeout_);
     }
   }
+  suspects_ = std::move(suspects);
+  next_ = suspects_.empty() ? std::max(first, now + moment) : now + moment;
   return silent;
 }
 

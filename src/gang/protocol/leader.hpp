@@ -15,27 +15,29 @@
 #include "gang/protocol/status_questions.hpp"
 #include "gang/protocol/suspension.hpp"
 
+#include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace muster::gang {
 
-/// Finds the agents that were silent for a heartbeat timeout.
+/// Finds the agents that are silent for a heartbeat timeout. This process may have been stopped itself, and the messages of
+/// the others be unread: a look that comes late does not count the time since it was due, and an agent is silent only if
+/// it is so a moment later, too.
 class SilenceCheck {
  public:
-  SilenceCheck(std::chrono::milliseconds heartbeat_timeout, Instant now)
-      : timeout_(heartbeat_timeout), next_(now + interval()) {}
+  SilenceCheck(std::chrono::milliseconds heartbeat_timeout, Instant now) : timeout_(heartbeat_timeout), next_(now) {}
 
   /// The silent ones; empty: none, or it is not time to look.
   [[nodiscard]] std::vector<LinkId> look(Roster& roster, Instant now);
   [[nodiscard]] Instant next() const { return next_; }
 
  private:
-  [[nodiscard]] std::chrono::milliseconds interval() const;
-
   std::chrono::milliseconds timeout_;
   Instant next_;
+  std::set<LinkId> suspects_;  ///< silent when last looked
 };
 
 /// Decides for the whole job. A job of one node has a leader too, with its own agent as the only member.

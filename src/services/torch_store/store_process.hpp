@@ -134,7 +134,7 @@ class StoreProcess final : public StoreServer {
   FrameReader frames_{kMostMessageSize};
   std::optional<pid_t> pid_;
   CallbackScope scope_;
-  std::array<char, std::size_t{16} << 10U> buffer_{};
+  std::array<char, std::size_t{16} << 10U> buffer_;  ///< not cleared: most jobs have no store, and no page for it
 };
 
 }  // namespace muster
