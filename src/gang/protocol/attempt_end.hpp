@@ -18,14 +18,8 @@ namespace muster::gang {
 class AttemptEnd {
  public:
   /// The references outlive it.
-  AttemptEnd(GangState& gang, Admission& admission, Rendezvous& rendezvous, Suspension& suspension, Goodbye& goodbye,
-             Instant now)
-      : gang_(gang),
-        admission_(admission),
-        rendezvous_(rendezvous),
-        suspension_(suspension),
-        goodbye_(goodbye),
-        rest_until_(now) {}
+  AttemptEnd(GangState& gang, Admission& admission, Rendezvous& rendezvous, Suspension& suspension, Goodbye& goodbye)
+      : gang_(gang), admission_(admission), rendezvous_(rendezvous), suspension_(suspension), goodbye_(goodbye) {}
 
   /// Stops all nodes at once. What follows is decided when no process of the attempt is alive. `reason`: for the
   /// nodes; empty: the end's.
@@ -75,8 +69,8 @@ class AttemptEnd {
   Suspension& suspension_;
   Goodbye& goodbye_;
   std::optional<std::chrono::milliseconds> asked_grace_;  ///< in the request to end
-  Instant rest_until_;
-  Instant stop_deadline_;  ///< nodes that have not ended by then are lost
+  Instant rest_until_;                                    ///< while Resting
+  Instant stop_deadline_;                                 ///< nodes that have not ended by then are lost
 };
 
 }  // namespace muster::gang

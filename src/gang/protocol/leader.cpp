@@ -47,7 +47,7 @@ Leader::Leader(GangConfig config, Instant now)
       rendezvous_(gang_, admission_, goodbye_, now),
       attempt_start_(gang_, admission_, rendezvous_, goodbye_),
       suspension_(gang_, admission_),
-      attempt_end_(gang_, admission_, rendezvous_, suspension_, goodbye_, now) {}
+      attempt_end_(gang_, admission_, rendezvous_, suspension_, goodbye_) {}
 
 LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
   if (gang_.state != State::Finished) {
