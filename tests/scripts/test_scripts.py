@@ -186,18 +186,50 @@ def test_small_files_are_no_fault_of_the_check(sized):
 def test_the_table_counts_each_folder_and_all(sized, tmp_path):
     for file, lines in (("src/run/a.cpp", 10), ("src/run/process/b.hpp", 30), ("launcher/c/main.cpp", 50)):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text("\n" * lines)
+        (tmp_path / file).write_text("// no substance\n" * (lines - 2) + "int a;\n}\n")
 
     done = sized("\n" * 7, "--table")
 
     assert [line.split() for line in done.stdout.splitlines()] == [
-        ["folder", "files", "lines", "median", "units"],
-        ["launcher", "1", "50", "50", "1"],
-        ["src", "1", "7", "7", "1"],
-        ["src/run", "2", "40", "30", "1"],
-        ["all", "4", "97", "30", "3"],
+        ["folder", "files", "lines", "substance", "median", "units"],
+        ["launcher", "1", "50", "1", "50", "1"],
+        ["src", "1", "7", "0", "7", "1"],
+        ["src/run", "2", "40", "2", "30", "1"],
+        ["all", "4", "97", "3", "30", "3"],
     ]
     assert done.returncode == 0
+
+
+def test_classes_are_counted_by_what_they_declare(sized, tmp_path):
+    (tmp_path / "src" / "a.hpp").write_text(
+        """class A final : private B {
+ public:
+  A(int a) : a_(a), b_{a} {}
+  ~A() override = default;
+  int get() const { return a_; }
+  template <typename T>
+  void take(const T& it);
+  enum class Kind { One, Two };
+
+ private:
+  struct Inner {
+    int a = 0;
+    void get();
+  };
+  std::function<int(int)> call_;
+  int a_ = 0;
+  std::vector<int> b_{};
+};
+enum class No { A };
+"""
+    )
+
+    done = sized("", "--classes")
+
+    assert [line.split()[:5] for line in done.stdout.splitlines()] == [
+        ["4", "functions", "3", "members", "A"],
+        ["1", "functions", "1", "members", "Inner"],
+    ]
 
 
 def pytest_with_the_plugin(folder, test):
