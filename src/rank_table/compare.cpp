@@ -1,14 +1,14 @@
-// Summarises tables, and finds the first difference of two summaries or two JSON values.
+// Summarises tables, and finds the first difference of two summaries.
 #include "rank_table/compare.hpp"
 
 #include "base/encoding.hpp"
 #include "base/text.hpp"
 #include "rank_table/layout.hpp"
 #include "rank_table/rank_table.hpp"
+#include "rank_table/read.hpp"
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <utility>
 
 namespace muster::rank_table {
@@ -101,33 +101,6 @@ std::size_t bytes_of(const std::vector<std::string>& lines) {
   return bytes;
 }
 
-/// Number of lines in a range; the last range may be shorter. Equal on all nodes with as many lines.
-std::size_t width_of_range(std::size_t lines) {
-  const std::size_t ranges = std::max(kLeastRanges, kMostDigests / std::max<std::size_t>(lines, 1));
-  return (lines + ranges - 1) / ranges;
-}
-
-std::vector<std::string> digests_of(std::span<const std::string> lines) {
-  std::vector<std::string> digests;
-  const std::size_t width = width_of_range(lines.size());
-  for (std::size_t first = 0; first < lines.size(); first += width) {
-    const std::size_t count = std::min(width, lines.size() - first);
-    digests.push_back(digest_of(join(lines.subspan(first, count), "\n")));
-  }
-  return digests;
-}
-
-/// Replaces the lines by digests.
-Summary shortened(Summary summary) {
-  if (summary.is_short) {
-    summary.is_short = false;
-    summary.ranks = digests_of(summary.ranks);
-    summary.servers = digests_of(summary.servers);
-    summary.rest = digest_of(summary.rest);
-  }
-  return summary;
-}
-
 /// "device 3 of 10.0.0.1 (192.168.1.3, super device 7)".
 std::string device_of(const json::object& rank) {
   std::vector<std::string> known;
@@ -143,121 +116,10 @@ std::string device_of(const json::object& rank) {
          (known.empty() ? "" : " (" + join(known, ", ") + ")");
 }
 
-/// Parses a line that a node has sent; empty where it is no JSON.
-json::value read_line(const std::string& line) {
-  return parse_object(line).value_or(json::object());
+/// The device of a line that a node has sent.
+std::string device_of_line(const std::string& line) {
+  return device_of(parse_object(line).value_or(json::object()));
 }
-
-/// The first index at which they differ, including an element that only one of them has.
-std::optional<std::size_t> first_unequal(const std::vector<std::string>& one, const std::vector<std::string>& other) {
-  const auto at = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
-  const bool is_same = at.first == one.end() && at.second == other.end();
-  return is_same ? std::nullopt : std::optional(static_cast<std::size_t>(at.first - one.begin()));
-}
-
-std::string part_of(const std::vector<std::string>& parts, std::size_t part) {
-  return part < parts.size() ? parts[part] : "missing";
-}
-
-/// "the digest of rank 3 is", "the digest of ranks 0 to 2047 is".
-std::string name_of_range(const std::string& noun, std::size_t range, std::size_t lines) {
-  const std::size_t width = width_of_range(lines);
-  const std::size_t first = range * width;
-  const std::size_t last = std::min(first + width, lines) - 1;
-  return "the digest of " + noun +
-         (first == last ? " " + std::to_string(first) : "s " + std::to_string(first) + " to " + std::to_string(last)) +
-         " is";
-}
-
-/// Compares two summaries of the same kind.
-class Comparison {
- public:
-  Comparison(const Summary& one, const std::string& name, const Summary& other, const std::string& other_name)
-      : one_(one), name_(name), other_(other), other_name_(other_name) {}
-
-  /// The first difference; empty: there is none.
-  [[nodiscard]] std::string describe() const {
-    for (const auto part :
-         {&Comparison::of_sizes, &Comparison::of_ranks, &Comparison::of_servers, &Comparison::of_rest}) {
-      if (std::string found = (this->*part)(); !found.empty()) {
-        return found;
-      }
-    }
-    return one_.digest == other_.digest ? "" : both("the digest of the whole table is", one_.digest, other_.digest);
-  }
-
- private:
-  [[nodiscard]] std::string both(const std::string& what, const std::string& here, const std::string& there) const {
-    return what + " " + here + " on " + name_ + " and " + there + " on " + other_name_;
-  }
-
-  [[nodiscard]] std::string of_counts(int here, int there, std::string_view noun) const {
-    return here == there ? ""
-                         : both(here == 1 ? "there is" : "there are", count_of(static_cast<std::size_t>(here), noun),
-                                std::to_string(there));
-  }
-
-  [[nodiscard]] std::string of_sizes() const {
-    if (one_.size != other_.size) {
-      return of_counts(one_.size, other_.size, "rank");
-    }
-    if (one_.version != other_.version) {
-      return both("version is", one_.version, other_.version);
-    }
-    return of_counts(one_.server_count, other_.server_count, "server");
-  }
-
-  /// Describes the first field that differs.
-  [[nodiscard]] std::string of_fields(const json::value& here, const json::value& there, const std::string& prefix,
-                                      const std::string& suffix) const {
-    const auto found = rank_table::first_difference(here, there);
-    return found ? both(prefix + found->path + suffix + " is", found->here, found->there) : "";
-  }
-
-  [[nodiscard]] std::string of_ranks() const {
-    const auto rank = first_unequal(one_.ranks, other_.ranks);
-    if (!rank) {
-      return {};
-    }
-    const std::string one = part_of(one_.ranks, *rank);
-    const std::string other = part_of(other_.ranks, *rank);
-    if (!one_.is_short) {
-      return both(name_of_range("rank", *rank, static_cast<std::size_t>(one_.size)), one, other);
-    }
-    const json::value here = read_line(one);
-    const json::value there = read_line(other);
-    const std::string device = device_of(here.get_object());
-    const std::string other_device = device_of(there.get_object());
-    const std::string name = "rank " + std::to_string(*rank);
-    return device == other_device ? of_fields(here, there, "", " of " + name)
-                                  : both(name + " is", device, other_device);
-  }
-
-  [[nodiscard]] std::string of_servers() const {
-    const auto server = first_unequal(one_.servers, other_.servers);
-    if (!server) {
-      return {};
-    }
-    const std::string one = part_of(one_.servers, *server);
-    const std::string other = part_of(other_.servers, *server);
-    return one_.is_short
-               ? of_fields(read_line(one), read_line(other), "server_list[" + std::to_string(*server) + "].", "")
-               : both(name_of_range("server", *server, static_cast<std::size_t>(one_.server_count)), one, other);
-  }
-
-  [[nodiscard]] std::string of_rest() const {
-    if (one_.rest == other_.rest) {
-      return {};
-    }
-    return one_.is_short ? of_fields(read_line(one_.rest), read_line(other_.rest), "", "")
-                         : both("the digest of what is of no rank or server is", one_.rest, other_.rest);
-  }
-
-  const Summary& one_;
-  const std::string& name_;
-  const Summary& other_;
-  const std::string& other_name_;
-};
 
 }  // namespace
 
@@ -276,76 +138,46 @@ Summary summarise(std::string_view canonical) {
   summary.digest = digest_of(join(summary.ranks, "\n") + "\n\n" + join(summary.servers, "\n") + "\n\n" + summary.rest);
   const std::size_t bytes = bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
   const bool is_too_long = bytes > kMostLineBytes || bytes * summary.ranks.size() > kMostLineBytesOfAll;
-  return is_too_long ? shortened(std::move(summary)) : summary;
+  if (is_too_long) {
+    summary.is_short = false;
+    summary.ranks.clear();
+    summary.servers.clear();
+    summary.rest.clear();
+  }
+  return summary;
 }
 
 std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
                                 const std::string& other_name) {
-  if (one.is_short != other.is_short) {
-    return Comparison(shortened(one), name, shortened(other), other_name).describe();
+  const auto both = [&](const std::string& what, const std::string& here, const std::string& there) {
+    return what + " " + here + " on " + name + " and " + there + " on " + other_name;
+  };
+  const auto both_counts = [&](int here, int there, std::string_view noun) {
+    return both(here == 1 ? "there is" : "there are", count_of(static_cast<std::size_t>(here), noun),
+                std::to_string(there));
+  };
+  if (one.digest == other.digest) {
+    return {};
   }
-  return Comparison(one, name, other, other_name).describe();
-}
-
-// Finds the first difference of two JSON values. The parser limits the depth of documents.
-
-namespace {
-
-std::string value_of(const json::value* value) {
-  return value == nullptr ? "missing" : written(value);
-}
-
-// NOLINTNEXTLINE(misc-no-recursion)
-std::optional<FieldDifference> difference_of_objects(const json::object& one, const json::object& other,
-                                                     const std::string& path) {
-  const std::string prefix = path + (path.empty() ? "" : ".");
-  for (const auto& member : one) {
-    const json::value* there = other.if_contains(member.key());
-    const std::string name = prefix + std::string(member.key());
-    if (there == nullptr) {
-      return FieldDifference{name, value_of(&member.value()), value_of(nullptr)};
-    }
-    if (auto found = first_difference(member.value(), *there, name)) {
-      return found;
-    }
+  if (one.size != other.size) {
+    return both_counts(one.size, other.size, "rank");
   }
-  for (const auto& member : other) {
-    if (!one.contains(member.key())) {
-      return FieldDifference{prefix + std::string(member.key()), value_of(nullptr), value_of(&member.value())};
-    }
+  if (one.version != other.version) {
+    return both("version is", one.version, other.version);
   }
-  return std::nullopt;
-}
-
-// NOLINTNEXTLINE(misc-no-recursion)
-std::optional<FieldDifference> difference_of_arrays(const json::array& one, const json::array& other,
-                                                    const std::string& path) {
-  for (std::size_t i = 0; i < std::max(one.size(), other.size()); ++i) {
-    const std::string name = path + "[" + std::to_string(i) + "]";
-    const json::value* here = one.if_contains(i);
-    const json::value* there = other.if_contains(i);
-    if (here == nullptr || there == nullptr) {
-      return FieldDifference{name, value_of(here), value_of(there)};
-    }
-    if (auto found = first_difference(*here, *there, name)) {
-      return found;
-    }
+  if (one.server_count != other.server_count) {
+    return both_counts(one.server_count, other.server_count, "server");
   }
-  return std::nullopt;
-}
-
-}  // namespace
-
-// NOLINTNEXTLINE(misc-no-recursion)
-std::optional<FieldDifference> first_difference(const json::value& one, const json::value& other,
-                                                const std::string& path) {
-  if (one.is_object() && other.is_object()) {
-    return difference_of_objects(one.get_object(), other.get_object(), path);
+  const auto [here, there] = std::ranges::mismatch(one.ranks, other.ranks);
+  const bool is_of_rank = one.is_short && other.is_short && here != one.ranks.end() && there != other.ranks.end();
+  if (!is_of_rank) {
+    return both("the digest of the whole table is", one.digest, other.digest);
   }
-  if (one.is_array() && other.is_array()) {
-    return difference_of_arrays(one.get_array(), other.get_array(), path);
-  }
-  return one == other ? std::nullopt : std::optional(FieldDifference{path, value_of(&one), value_of(&other)});
+  const std::string rank = "rank " + std::to_string(here - one.ranks.begin());
+  const std::string device = device_of_line(*here);
+  const std::string other_device = device_of_line(*there);
+  return device == other_device ? both("the digest of " + rank + " is", digest_of(*here), digest_of(*there))
+                                : both(rank + " is", device, other_device);
 }
 
 }  // namespace muster::rank_table
