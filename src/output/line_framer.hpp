@@ -59,7 +59,6 @@ class LineFramer {
   /// (`row`).
   void draw_rows() { draws_ = true; }
   [[nodiscard]] bool draws_rows() const { return draws_; }
-  [[nodiscard]] bool has_rows() const { return drawn_.has_value(); }
   /// The text that the worker may still change; empty when no row is drawn.
   [[nodiscard]] std::string row() const { return drawn_ ? drawn_->row() : std::string(); }
 

@@ -338,7 +338,7 @@ TEST_F(DrawingFramer, PassesLinesAtOnceWhileNothingIsDrawn) {
   framer_.feed("\x1b[31mred\x1b[m\r\nline\r\r\nhalf", out_);
 
   EXPECT_EQ(out_, "[3] \x1b[31mred\x1b[m\r\n[3] line\r\r\n");
-  EXPECT_FALSE(framer_.has_rows());
+  EXPECT_EQ(framer_.row(), "");
 }
 
 TEST_F(DrawingFramer, KeepsABarApartUntilItHasEnded) {
@@ -354,7 +354,7 @@ TEST_F(DrawingFramer, KeepsABarApartUntilItHasEnded) {
   framer_.settle(out_);
 
   EXPECT_EQ(out_, "[3] line\n[3] 100%\n");
-  EXPECT_FALSE(framer_.has_rows());
+  EXPECT_EQ(framer_.row(), "");
 }
 
 TEST_F(DrawingFramer, KeepsABarThatComesWithItsEnd) {
@@ -386,7 +386,7 @@ TEST_F(DrawingFramer, MakesARowOfALineWithoutItsEnd) {
   framer_.feed("Eve\nnext\n", out_);
 
   EXPECT_EQ(out_, "[3] Name: Eve\n[3] next\n");
-  EXPECT_FALSE(framer_.has_rows());
+  EXPECT_EQ(framer_.row(), "");
 }
 
 TEST_F(DrawingFramer, ShowsAPromptBelowABarThatHasSettled) {
@@ -399,7 +399,7 @@ TEST_F(DrawingFramer, ShowsAPromptBelowABarThatHasSettled) {
   framer_.show_prompt(out_);
 
   EXPECT_EQ(out_, "[3] bar\n[3] Name: ");
-  EXPECT_FALSE(framer_.has_rows());
+  EXPECT_EQ(framer_.row(), "");
 }
 
 TEST(LineFramer, ShowsAnUnfinishedLineAndWhatFollowsAsTheNextOne) {
