@@ -228,10 +228,12 @@ void StallDetector::note_verdict(const Verdict& verdict, double quiet) {
   }
 }
 
-/// A rank that looks for something every few seconds does nothing between two looks that are near each other.
+/// A rank that looks for something every few seconds does nothing between two looks that are near each other. Ranks that
+/// find each other for the first time wait for whoever serves the store as well, which a busy machine may keep waiting.
 bool StallDetector::is_long_enough(double quiet) const {
   constexpr double kTolerance = 0.9;  // of a look that comes a little early
-  return quiet - seen_since_ >= kTolerance * limit_ / 2;
+  const bool are_meeting = seen_ == Finding::Still && !has_met_ && limits_.first_meeting <= 0;
+  return quiet - seen_since_ >= kTolerance * limit_ * (are_meeting ? kLongWork : 0.5);
 }
 
 /// Says it once for each stall; a rank may be named after all stood still.

@@ -802,6 +802,22 @@ TEST(StallDetector, EndsNoJobWhoseRanksHaveNotMetYet) {
   EXPECT_EQ(ends_at({60, 60, 120}), 120);
 }
 
+TEST(StallDetector, WaitsFiveLimitsBeforeRanksThatFindEachOtherAreSaidToStandStill) {
+  Place joining = in_collective();
+  joining.stack.front().function = "init_process_group";
+  const auto said_from = [](const Place& place) {
+    StallDetector detector({60, 0}, 4);
+    for (int quiet = 30; quiet <= 600; quiet += 30) {
+      if (!said_at(detector, job_of(4, place), quiet).empty()) {
+        return quiet;
+      }
+    }
+    return 0;
+  };
+  EXPECT_EQ(said_from(joining), 300) << "the store of a busy machine may answer late";
+  EXPECT_EQ(said_from(in_collective()), 60);
+}
+
 TEST(StallDetector, NamesWhoSpinsAtTheSameCallsForFiveTimesTheLimit) {
   StallDetector detector({60, 0}, 4);
   auto job = job_of(4, in_collective(), {{1, loading()}});
