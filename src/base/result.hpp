@@ -134,9 +134,9 @@ struct Sourced {
 /// or speaks of such texts itself.
 [[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
   const std::string unfilled = describe_wholly_unfilled(wrong.value);
-  const bool is_said = expected.find_first_of("${<") != std::string_view::npos || expected.ends_with(unfilled);
+  const bool is_known = expected.find_first_of("${<") != std::string_view::npos || expected.ends_with(unfilled);
   return Error{error_kind(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
-                                             "', expected " + std::string(expected) + (is_said ? "" : unfilled) +
+                                             "', expected " + std::string(expected) + (is_known ? "" : unfilled) +
                                              describe_lookalike(wrong.value)};
 }
 

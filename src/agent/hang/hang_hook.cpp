@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kTimeLimit{30};
 /// For the helper process, which ends by itself after the limit.
 constexpr std::chrono::seconds kMostTime{40};
 /// For the answer of the helper process, once the job has ended.
-constexpr std::chrono::milliseconds kLastWords{300};
+constexpr std::chrono::milliseconds kTimeToEnd{300};
 /// Name of pending work.
 constexpr const char* kCommand = "the command of --on-hang";
 
@@ -80,7 +80,7 @@ void HangHook::end() {
   if (!task_.is_idle()) {
     lifeline_.reset();
     pending_.add(kCommand);
-    task_.shorten(kLastWords);
+    task_.shorten(kTimeToEnd);
   }
 }
 
