@@ -1,5 +1,4 @@
-// Queues bytes that a device does not take at once, detects stalls, and draws live rows below the lines of a
-// terminal.
+// Queues bytes that a device does not take at once, and detects stalls.
 #include "output/output_queue.hpp"
 
 #include "base/log.hpp"
@@ -28,17 +27,10 @@ OutputQueue::OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> 
   }
 }
 
-void OutputQueue::watch_terminal(std::size_t columns, std::optional<int> fd) {
-  terminal_.emplace();
-  columns_ = columns;
-  terminal_fd_ = fd;
-  rows_.set_size(0, columns);
-}
-
 bool OutputQueue::write(std::string_view bytes) {
-  line_of_ = nullptr;
-  if (terminal_ && state_ == State::Flowing) {
-    terminal_->note(bytes);
+  lines_.set_writer(nullptr);
+  if (state_ == State::Flowing) {
+    lines_.note(bytes);
   }
   return put(bytes);
 }
@@ -47,26 +39,21 @@ bool OutputQueue::write_in_line(std::string_view bytes, const void* writer) {
   if (bytes.empty()) {
     return true;
   }
-  if (!at_line_start_ && line_of_ != writer) {
+  if (!lines_.may_continue(writer)) {
     (void)put(end_line());
   }
-  const bool is_marked = terminal_ && state_ == State::Flowing;
-  const bool is_taken = is_marked ? put(mark(bytes)) : put(bytes);
-  line_of_ = at_line_start_ ? nullptr : writer;
+  const bool is_marked = is_terminal() && state_ == State::Flowing;
+  const bool is_taken = is_marked ? put(lines_.mark(bytes)) : put(bytes);
+  lines_.set_writer(writer);
   return is_taken;
-}
-
-std::string OutputQueue::mark(std::string_view lines) {
-  terminal_->set_width(terminal_fd_ ? columns_of(*terminal_fd_) : columns_);
-  return terminal_->mark(lines);
 }
 
 /// Output that ends the line of the cursor and undoes changes to the terminal.
 std::string OutputQueue::end_line() {
-  std::string way = terminal_ && state_ == State::Flowing ? terminal_->write_reset() : std::string();
-  way += at_line_start_ ? "" : "\n";
-  line_of_ = nullptr;
-  return way;
+  std::string end = state_ == State::Flowing ? lines_.write_reset() : std::string();
+  end += lines_.is_at_start() ? "" : "\n";
+  lines_.set_writer(nullptr);
+  return end;
 }
 
 bool OutputQueue::put(std::string_view bytes) {
@@ -77,48 +64,16 @@ bool OutputQueue::put(std::string_view bytes) {
     dropped_lines_ += state_ == State::Stalled ? count_lines(bytes) : 0;
     return false;
   }
-  at_line_start_ = bytes.back() == '\n';
-  note_size();
-  std::string with_rows = rows_.erase();
-  const std::string rows = drawn_rows();
-  if (with_rows.empty() && rows.empty()) {
-    enqueue(bytes);
-  } else {
-    enqueue(with_rows.append(bytes).append(rows));  // in one write, so that nothing flickers
-  }
+  const std::string with_rows = lines_.with_rows(bytes, queued());
+  enqueue(with_rows.empty() ? bytes : with_rows);  // in one write, so that nothing flickers
   return true;
 }
 
-/// Nothing is drawn below a line without an end, because that is a prompt; nor on a slow terminal, which is busy.
-bool OutputQueue::may_draw() const {
-  constexpr std::size_t kFewBytes = 4096;
-  return terminal_ && at_line_start_ && queued() < kFewBytes && rows_.is_outdated();
-}
-
-/// Passes on the size that the terminal has now: rows are erased and drawn by it.
-void OutputQueue::note_size() {
-  if (terminal_fd_ && !rows_.is_empty()) {
-    const WindowSize size = window_size_of(*terminal_fd_).value_or(WindowSize{});
-    rows_.set_size(size.rows, size.columns);
-  }
-}
-
-/// A row must not imitate a message of muster.
-std::string OutputQueue::drawn_rows() {
-  return may_draw() ? mark(rows_.draw()) : std::string();
-}
-
 void OutputQueue::draw_rows() {
-  note_size();
-  if (state_ == State::Flowing && may_draw()) {
-    std::string rows = rows_.erase();
-    enqueue(rows.append(drawn_rows()));
+  lines_.note_size();
+  if (state_ == State::Flowing) {
+    enqueue(lines_.draw_rows(queued()));
   }
-}
-
-void OutputQueue::return_to_rows() {
-  rows_.come_back();
-  draw_rows();
 }
 
 void OutputQueue::write_always(std::string_view bytes) {
@@ -210,13 +165,6 @@ void OutputQueue::note_writable() {
   note_settled();
 }
 
-void OutputQueue::catch_up() {
-  if (state_ != State::Broken) {
-    byte_sink_->catch_up();
-    break_if_failed();
-  }
-}
-
 void OutputQueue::break_if_failed() {
   if (state_ != State::Broken && byte_sink_->failure() != 0) {
     break_with(byte_sink_->failure());
@@ -231,7 +179,10 @@ bool OutputQueue::drain() {
   }
   const bool was_settled = is_drained();
   is_drain_awaited_ = !was_settled;
-  catch_up();
+  if (state_ != State::Broken) {
+    byte_sink_->catch_up();
+    break_if_failed();
+  }
   if (is_drain_awaited_) {
     wait_for_device();
   }

@@ -3,8 +3,7 @@
 // Queues bytes for a console, or for all log files, without ever blocking.
 
 #include "output/byte_sink.hpp"
-#include "output/terminal/drawn_rows.hpp"
-#include "output/terminal/terminal_sanitizer.hpp"
+#include "output/terminal/console_lines.hpp"
 #include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -13,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,28 +52,17 @@ class OutputQueue : private SinkOwner {
   OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> device, SinkNames names, Clock::duration stall,
               QueueOwner* owner = nullptr);
 
-  /// Treats the device as a terminal, so that muster's messages stay recognizable there. `fd` tells its current width;
-  /// empty: it is `columns` wide.
-  void watch_terminal(std::size_t columns, std::optional<int> fd = std::nullopt);
-  [[nodiscard]] bool is_terminal() const { return terminal_.has_value(); }
-  /// On this terminal muster's messages may begin with a host name.
-  void expect_hosts() { terminal_->expect_hosts(); }
+  /// Lines on the console.
+  [[nodiscard]] ConsoleLines& lines() { return lines_; }
+  [[nodiscard]] bool is_terminal() const { return lines_.is_terminal(); }
 
   /// Queues bytes of a single writer and writes as much as possible. False: they are dropped.
   bool write(std::string_view bytes);
   /// As `write`, for lines of one of several writers, whose last line may lack its end: an open line of another writer
   /// is ended first.
   bool write_in_line(std::string_view bytes, const void* writer);
-  /// Forgets a writer that is destroyed.
-  void forget(const void* writer) { line_of_ = line_of_ == writer ? nullptr : line_of_; }
-  /// Sets the row of a worker, empty for none; it stands below all lines of the terminal.
-  void set_row(std::size_t worker, std::string row) { rows_.set(worker, std::move(row)); }
   /// Draws the current rows; while many bytes are queued they are drawn after those.
   void draw_rows();
-  /// Leaves the drawn rows on the screen, because another program writes to the terminal now.
-  void leave_rows() { rows_.leave(); }
-  /// Draws rows again once the other program is done.
-  void return_to_rows();
   /// Queues bytes that a stall must not drop.
   void write_always(std::string_view bytes);
   /// Queues a message of muster on a line of its own, ending a line that is open.
@@ -123,11 +110,7 @@ class OutputQueue : private SinkOwner {
 
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   bool put(std::string_view bytes);
-  [[nodiscard]] bool may_draw() const;
-  void note_size();
-  [[nodiscard]] std::string drawn_rows();
   [[nodiscard]] std::string end_line();
-  [[nodiscard]] std::string mark(std::string_view lines);
   void enqueue(std::string_view bytes);
   [[nodiscard]] std::string_view write_now(std::string_view bytes);
   [[nodiscard]] ssize_t write_some(std::string_view bytes);
@@ -140,7 +123,6 @@ class OutputQueue : private SinkOwner {
   void on_ready() override;
   void on_loss(const FileLoss& loss) override;
   void recover();
-  void catch_up();
   void break_if_failed();
   void break_with(int error_number);
   void note_writable();
@@ -154,16 +136,11 @@ class OutputQueue : private SinkOwner {
   QueueOwner* owner_;              ///< null: none, or the queue is given up
   bool is_drain_awaited_ = false;  ///< `on_queue_drained` is to be called
   std::string queue_;
-  std::size_t written_ = 0;                    ///< bytes of the queue that are written already
-  std::optional<TerminalSanitizer> terminal_;  ///< empty: no terminal; bytes pass unchanged
-  std::size_t columns_ = 0;                    ///< of the terminal
-  std::optional<int> terminal_fd_;             ///< tells its current width; not owned
-  LiveRows rows_;
-  bool at_line_start_ = true;
-  const void* line_of_ = nullptr;  ///< the writer that may continue the line of the cursor; not owned
-  bool is_abandoned_ = false;      ///< after `discard`: nothing is queued any more
-  bool was_stalled_ = false;       ///< when it was abandoned
-  bool waits_ = false;             ///< for the device to take bytes
+  std::size_t written_ = 0;  ///< bytes of the queue that are written already
+  ConsoleLines lines_;
+  bool is_abandoned_ = false;  ///< after `discard`: nothing is queued any more
+  bool was_stalled_ = false;   ///< when it was abandoned
+  bool waits_ = false;         ///< for the device to take bytes
   bool was_congested_ = false;
   Clock::time_point last_progress_{};
   std::uint64_t accepted_ = 0;

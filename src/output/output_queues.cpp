@@ -42,8 +42,8 @@ std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io, HelperProc
 
 void watch_launcher_terminal(OutputQueue& console, const std::optional<std::size_t>& columns) {
   if (columns) {
-    console.watch_terminal(*columns);
-    console.expect_hosts();
+    console.lines().watch_terminal(*columns);
+    console.lines().expect_hosts();
   }
 }
 
@@ -70,7 +70,7 @@ OutputQueues::OutputQueues(boost::asio::io_context& io, HelperProcesses& helpers
     auto console = std::make_unique<OutputQueue>(io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"},
                                                  stall, this);
     if (is_terminal(fd)) {
-      console->watch_terminal(columns_of(fd), fd);
+      console->lines().watch_terminal(columns_of(fd), fd);
     }
     return console;
   };

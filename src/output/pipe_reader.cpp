@@ -60,11 +60,26 @@ void PipeReader::fit_windows() {
   draw_rows();
 }
 
+void PipeReader::leave_rows() {
+  ask_consoles([](OutputQueue& console) { console.lines().leave_rows(); });
+}
+
+void PipeReader::return_to_rows() {
+  ask_consoles([](OutputQueue& console) {
+    console.lines().return_to_rows();
+    console.draw_rows();
+  });
+}
+
+void PipeReader::draw_rows() {
+  ask_consoles([](OutputQueue& console) { console.draw_rows(); });
+}
+
 /// Asks each console on which a stream draws rows.
-void PipeReader::ask_consoles(void (OutputQueue::*what)()) {
+void PipeReader::ask_consoles(void (*what)(OutputQueue& console)) {
   for (const auto& stream : streams_) {
     if (stream->draws_rows()) {
-      (stream->route.console->*what)();
+      what(*stream->route.console);
     }
   }
 }
@@ -182,7 +197,7 @@ void PipeReader::end(Stream& stream) {
   stream.has_unsettled = false;
   if (stream.route.console != nullptr) {
     stream.route.console->draw_rows();
-    stream.route.console->forget(&stream);
+    stream.route.console->lines().forget(&stream);
   }
   if (on_end) {
     on_end(stream.route.worker);
@@ -424,7 +439,7 @@ void PipeReader::show_begun(Stream& stream) {
 /// Passes the row to the console, which draws it with the next lines or on request.
 void PipeReader::update_row(Stream& stream) {
   if (stream.draws_rows()) {
-    stream.route.console->set_row(stream.number, stream.route.framer.row());
+    stream.route.console->lines().set_row(stream.number, stream.route.framer.row());
   }
 }
 

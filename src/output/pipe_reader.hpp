@@ -73,9 +73,9 @@ class PipeReader {
   /// Adjusts the size of each terminal to the console's, as is done before each read.
   void fit_windows();
   /// To be called before another program, such as a shell, writes to the terminal: the drawn rows stay there.
-  void leave_rows() { ask_consoles(&OutputQueue::leave_rows); }
+  void leave_rows();
   /// To be called when the other program is done.
-  void return_to_rows() { ask_consoles(&OutputQueue::return_to_rows); }
+  void return_to_rows();
 
   /// Writes lines in the name of a worker: to where its standard error goes, even after that has ended.
   void write_as_worker(std::size_t worker, std::string_view lines);
@@ -134,8 +134,8 @@ class PipeReader {
   void check_stream(Stream& stream);
   void show_begun(Stream& stream);
   static void update_row(Stream& stream);
-  void draw_rows() { ask_consoles(&OutputQueue::draw_rows); }
-  void ask_consoles(void (OutputQueue::*what)());
+  void draw_rows();
+  void ask_consoles(void (*what)(OutputQueue& console));
   void watch_unfinished(Stream& stream);
   [[nodiscard]] static std::optional<std::chrono::milliseconds> quiet_before_showing(const Stream& stream);
   void show_unfinished(Stream& stream);

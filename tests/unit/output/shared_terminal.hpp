@@ -27,9 +27,9 @@ class SharedTerminal {
       : way_(std::move(way)),
         screen_(way_.columns, way_.width_of_others),
         console_(io_, std::make_unique<Screen>(screen_), {"standard output", "console line"}, std::chrono::seconds(5)) {
-    console_.watch_terminal(way_.columns);
+    console_.lines().watch_terminal(way_.columns);
     if (way_.is_remote) {
-      console_.expect_hosts();
+      console_.lines().expect_hosts();
     }
     for (const std::string& prefix : way_.prefixes) {
       LineFramer& framer = framers_.emplace_back(prefix);
@@ -104,7 +104,7 @@ class SharedTerminal {
     LineFramer& framer = framers_[worker];
     step(framer);
     if (framer.draws_rows()) {
-      console_.set_row(worker, framer.row());
+      console_.lines().set_row(worker, framer.row());
     }
     (void)console_.write_in_line(shown_, &framer);
     shown_.clear();
