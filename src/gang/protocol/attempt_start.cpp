@@ -51,13 +51,22 @@ std::string AttemptStart::last_verdict() const {
   return std::string(verdict_name(gang_.record.past_attempts.back().is_loss ? Verdict::Lost : Verdict::Failed));
 }
 
-/// Sends each node its own placement.
-void AttemptStart::send_starts(Start start) {
-  std::vector<std::string> names;
+std::vector<NodeFacts> AttemptStart::facts_of_nodes() const {
   std::vector<NodeFacts> nodes;
+  nodes.reserve(gang_.attempt.nodes().size());
   for (const LinkId link : gang_.attempt.nodes()) {
     nodes.push_back(gang_.roster.find(link)->join.node);
-    names.push_back(nodes.back().host);
+  }
+  return nodes;
+}
+
+/// Sends each node its own placement.
+void AttemptStart::send_starts(Start start) {
+  const std::vector<NodeFacts> nodes = facts_of_nodes();
+  std::vector<std::string> names;
+  names.reserve(nodes.size());
+  for (const NodeFacts& node : nodes) {
+    names.push_back(node.host);
   }
   const auto roles = find_role_slots(nodes);
   const auto hosts = gang_.config.job.are_tasks ? find_host_places(names) : std::vector<HostPlace>();
@@ -80,11 +89,7 @@ void AttemptStart::send_starts(Start start) {
 
 /// A warning alone: a script may choose its devices by itself.
 void AttemptStart::announce_shared_devices() {
-  std::vector<NodeFacts> nodes;
-  for (const LinkId link : gang_.attempt.nodes()) {
-    nodes.push_back(gang_.roster.find(link)->join.node);
-  }
-  if (std::string text = describe_shared_devices(nodes); !text.empty()) {
+  if (std::string text = describe_shared_devices(facts_of_nodes()); !text.empty()) {
     gang_.send(gang_.attempt.nodes(), Announce{std::move(text)});
   }
 }

@@ -26,6 +26,8 @@ class AttemptStart {
   [[nodiscard]] std::vector<int> leave_out_unready(Instant now);
   void start_attempt(const AttemptPorts& offer, Instant now);
   [[nodiscard]] std::string last_verdict() const;
+  /// By node rank.
+  [[nodiscard]] std::vector<NodeFacts> facts_of_nodes() const;
   void record_arrivals();
   void announce_shared_devices();
   void send_starts(Start start);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace muster::gang {
@@ -366,10 +367,15 @@ std::string describe_devices(const std::vector<std::string>& devices) {
 }  // namespace
 
 std::string describe_shared_devices(const std::vector<NodeFacts>& nodes) {
-  std::map<std::pair<std::string, std::string>, std::vector<int>> users;  // of a device: their node ranks
+  std::map<std::string_view, int> nodes_of;  // by view: nearly every node has one of its own
+  for (const NodeFacts& node : nodes) {
+    ++nodes_of[node.device_view];
+  }
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<int>> users;  // of a device: their node ranks
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const std::string& device : nodes[i].device_view.empty() ? std::vector<std::string>() : nodes[i].devices) {
-      users[{nodes[i].device_view, device}].push_back(static_cast<int>(i));
+    const std::string& view = nodes[i].device_view;
+    for (std::size_t k = 0; k < nodes[i].devices.size() && !view.empty() && nodes_of[view] > 1; ++k) {
+      users[{view, nodes[i].devices[k]}].push_back(static_cast<int>(i));
     }
   }
   std::vector<int> sharing;
@@ -377,7 +383,7 @@ std::string describe_shared_devices(const std::vector<NodeFacts>& nodes) {
   for (const auto& [device, ranks] : users) {
     if (ranks.size() > 1 && (sharing.empty() || ranks == sharing)) {
       sharing = ranks;
-      shared.push_back(device.second);
+      shared.emplace_back(device.second);
     }
   }
   if (shared.empty()) {
