@@ -8,7 +8,7 @@ import pytest
 
 from support import gang as gangs
 from support.muster import ROOT
-from support.witnesses import Witnesses
+from support.worker_events import WorkerEvents
 from support.workers import Workers
 
 _EMULATOR = "qemu-aarch64-static"
@@ -43,6 +43,6 @@ def arm_worker(tmp_path_factory):
 @pytest.fixture
 def gang(muster, arm_worker, tmp_path):
     """A job of two nodes with one worker each, an Arm program; its agents are started by the test."""
-    witnesses = Witnesses(tmp_path / "witnesses")
-    command = [*arm_worker("witness"), witnesses.folder]
-    return gangs.Gang(muster, witnesses, command, 2, ["--max-restarts=1"], workers=1)
+    worker_events = WorkerEvents(tmp_path / "worker-events")
+    command = [*arm_worker("event_worker"), worker_events.folder]
+    return gangs.Gang(muster, worker_events, command, 2, ["--max-restarts=1"], workers=1)

@@ -97,7 +97,7 @@ def test_agents_with_a_token_form_a_gang(gang, arm, agents):
     for node, agent in enumerate(agents):
         gang.start(node, env={"MUSTER_TOKEN": TOKEN}, **(arm if agent == "arm" else {}))
     gang.wait_for_start()
-    gang.witnesses.end(1, 3)  # and once more, from the start: all have to agree on that
+    gang.worker_events.end(1, 3)  # and once more, from the start: all have to agree on that
 
     gang.succeed(attempt=1)
 
@@ -118,7 +118,7 @@ def test_an_agent_with_another_token_is_not_admitted(gang, arm, leader):
     assert "token" in stranger.said_about("did not reach the leader")
     gang.start(1, env={"MUSTER_TOKEN": TOKEN}, **its)
     gang.wait_for_start(workers=2)
-    gang.witnesses.end_all(2)
+    gang.worker_events.end_all(2)
     assert [gang.jobs[node].end() for node in range(2)] == [0, 0]
 
 

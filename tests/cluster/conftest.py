@@ -7,7 +7,7 @@ import pytest
 from support import gang as gangs
 from support.deadlines import wait_until
 from support.repetitions import soaking
-from support.witnesses import Witnesses
+from support.worker_events import WorkerEvents
 
 
 def pytest_collection_modifyitems(config, items):
@@ -37,16 +37,16 @@ def number_of_hosts():
 
 
 @pytest.fixture
-def witnesses(tmp_path):
-    return Witnesses(tmp_path / "witnesses")
+def worker_events(tmp_path):
+    return WorkerEvents(tmp_path / "worker-events")
 
 
 @pytest.fixture
-def gang(muster, witnesses, worker):
-    """Makes a job whose workers are witnesses; its agents are started by the test."""
+def gang(muster, worker_events, worker):
+    """Makes a job whose workers are worker_events; its agents are started by the test."""
 
     def make(nodes, *options, on=None, workers=1, command=None, stubborn=False):
-        witness = [worker("witness"), witnesses.folder, *(["stubborn"] if stubborn else [])]
-        return gangs.Gang(muster, witnesses, command or witness, nodes, options, on, workers)
+        event_worker = [worker("event_worker"), worker_events.folder, *(["stubborn"] if stubborn else [])]
+        return gangs.Gang(muster, worker_events, command or event_worker, nodes, options, on, workers)
 
     return make

@@ -53,13 +53,13 @@ def flooded(gang, worker, tmp_path):
 
         def restart(self, attempt):
             """Seconds from the failure to the last start of a worker."""
-            self.job.witnesses.end(1, 3, attempt - 1)
+            self.job.worker_events.end(1, 3, attempt - 1)
             started = self.job.wait_for_start(2 * WORKERS, attempt, LONG)
-            failed = self.job.witnesses.wait_for("told", attempt=attempt - 1, ranks={1})[0]
+            failed = self.job.worker_events.wait_for("told", attempt=attempt - 1, ranks={1})[0]
             return max(one.at for one in started.values()) - failed.at
 
         def succeed(self, attempt):
-            self.job.witnesses.end_all(2 * WORKERS, 0, attempt)
+            self.job.worker_events.end_all(2 * WORKERS, 0, attempt)
             self.job.assert_codes(0, seconds=LONG)
 
     return Flooded

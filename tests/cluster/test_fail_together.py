@@ -58,7 +58,7 @@ def seconds_until_term_elsewhere(gang, hosts):
     started = job.wait_for_start()
 
     killed = kill(started[3].pid)
-    terms = job.witnesses.wait_for("TERM", times=2, ranks=[0, 1])
+    terms = job.worker_events.wait_for("TERM", times=2, ranks=[0, 1])
 
     job.assert_codes(137)
     report = assert_all_report_the_same(job)
@@ -74,8 +74,8 @@ def test_a_killed_worker_ends_those_of_the_other_host(gang, hosts, tmp_path):
     seconds = []
     for number in range(default_or_soak(1, 20)):
         seconds.append(seconds_until_term_elsewhere(gang, hosts))
-        job_folder = tmp_path / "witnesses"
-        job_folder.rename(tmp_path / f"witnesses-{number}")
+        job_folder = tmp_path / "worker-events"
+        job_folder.rename(tmp_path / f"worker-events-{number}")
         job_folder.mkdir()
 
     print(f"KILL of a worker until TERM on the other host, ms: {[round(s * 1e3) for s in seconds]}")
@@ -87,7 +87,7 @@ def test_every_agent_exits_with_the_failed_workers_exit_code(gang, hosts):
     job.start_all()
     job.wait_for_start()
 
-    job.witnesses.end(2, 41)
+    job.worker_events.end(2, 41)
 
     job.assert_codes(41)
     report = assert_all_report_the_same(job)
@@ -134,7 +134,7 @@ def test_a_host_that_falls_silent_is_noticed_on_both_sides(gang, hosts):
 
     down = time.monotonic()
     hosts.network.take_down(1)
-    terms = job.witnesses.wait_for("TERM", times=2)
+    terms = job.worker_events.wait_for("TERM", times=2)
 
     print("link down until TERM, s:", [round(one.at - down, 2) for one in terms])
     promise("the silence of a host", default_or_soak(SILENCE + 1, 10.0), max(one.at for one in terms) - down)
@@ -157,7 +157,7 @@ def test_silence_in_one_direction_is_a_lost_node(gang, direction):
 
         silent = time.monotonic()
         relay.fall_silent(direction)
-        terms = job.witnesses.wait_for("TERM", times=2)
+        terms = job.worker_events.wait_for("TERM", times=2)
 
         promise("silence in one direction", 2 * SILENCE + 1.5, max(one.at for one in terms) - silent)
         job.assert_codes(69)
@@ -172,7 +172,7 @@ def test_a_reset_connection_is_a_loss_at_once(gang):
 
         cut = time.monotonic()
         relay.reset()
-        terms = job.witnesses.wait_for("TERM", times=2)
+        terms = job.worker_events.wait_for("TERM", times=2)
 
         promise("a link that is reset", 0.5, max(one.at for one in terms) - cut)
         job.assert_codes(69)
@@ -197,7 +197,7 @@ def test_lost_packets_are_no_loss_of_a_node(gang, hosts):
     job.wait_for_start(seconds=20)
     wait_here(default_or_soak(1, 30))
 
-    job.witnesses.end_all(2)
+    job.worker_events.end_all(2)
 
     job.assert_codes(0, seconds=20)
 
@@ -217,7 +217,7 @@ def test_a_killed_agent_ends_the_job_everywhere_with_69(gang, hosts, whose):
 
     killed = time.monotonic()
     job.jobs[victim].kill_agent()
-    (term,) = job.witnesses.wait_for("TERM", ranks=[survivor])
+    (term,) = job.worker_events.wait_for("TERM", ranks=[survivor])
 
     promise("TERM elsewhere after KILL of an agent", 0.5, term.at - killed)
     job.assert_codes(69, **{f"node_{victim}": 137})
@@ -253,7 +253,7 @@ def test_a_killed_guard_ends_the_job_everywhere(gang, hosts, whose):
     job.wait_for_start()
 
     killed = kill(job.jobs[victim].guard())
-    (term,) = job.witnesses.wait_for("TERM", ranks=[survivor])
+    (term,) = job.worker_events.wait_for("TERM", ranks=[survivor])
 
     promise("TERM elsewhere after KILL of a guard", 0.5, term.at - killed)
     job.assert_codes(69, **{f"node_{victim}": -signal.SIGKILL})
@@ -310,11 +310,11 @@ def test_the_job_has_succeeded_only_when_the_last_worker_anywhere_has(gang, host
     job.start_all()
     job.wait_for_start()
 
-    job.witnesses.end(1, 0)
-    job.witnesses.wait_for("told", ranks=[1])
+    job.worker_events.end(1, 0)
+    job.worker_events.wait_for("told", ranks=[1])
     wait_here(0.5)
     assert all(processes.is_alive(agent.pid) for agent in job.jobs.values())
-    job.witnesses.end(0, 0)
+    job.worker_events.end(0, 0)
 
     job.assert_codes(0)
     assert {report["verdict"] for report in job.reports().values()} == {"succeeded"}
@@ -326,10 +326,10 @@ def test_a_rank_that_fails_after_others_succeeded_fails_the_job_everywhere(gang,
     job.start_all()
     job.wait_for_start()
     first = job.jobs[1 - last].agent()
-    job.witnesses.end(1 - last, 0)
+    job.worker_events.end(1 - last, 0)
     wait_until(lambda: processes.children_of(first) == [], "its agent to bury the first")
 
-    job.witnesses.end(last, 5)
+    job.worker_events.end(last, 5)
 
     job.assert_codes(5)
     report = assert_all_report_the_same(job)
@@ -343,7 +343,7 @@ def test_a_forbidden_early_exit_ends_the_job_and_names_the_rank(gang):
     job.start_all()
     job.wait_for_start()
 
-    job.witnesses.end(1, 0)
+    job.worker_events.end(1, 0)
 
     job.assert_codes(1)
     report = assert_all_report_the_same(job)
@@ -359,7 +359,7 @@ def test_ranks_that_run_too_long_after_an_early_exit_are_a_hang(gang):
     job.start_all()
     job.wait_for_start()
 
-    job.witnesses.end(0, 0)
+    job.worker_events.end(0, 0)
 
     job.assert_codes(86)
     report = assert_all_report_the_same(job)
@@ -377,8 +377,8 @@ def test_the_leader_leaves_last(gang, how):
         if how == "signal":
             leader.signal(signal.SIGTERM)  # the workers end by it
         else:
-            job.witnesses.end(1, 3 if how == "failure" else 0)
-            job.witnesses.end(0, 0)
+            job.worker_events.end(1, 3 if how == "failure" else 0)
+            job.worker_events.end(0, 0)
         job.assert_codes({"success": 0, "failure": 3, "signal": 143}[how])
 
         (wire,) = relay.wires
@@ -388,7 +388,7 @@ def test_the_leader_leaves_last(gang, how):
 
 @pytest.mark.kernel
 def test_no_worker_outlives_the_agents_of_any_node(gang, worker):
-    job = gang(2, "--grace=0.3", command=[worker("hydra")], workers=2)
+    job = gang(2, "--grace=0.3", command=[worker("stubborn_tree")], workers=2)
     job.start_all()
     for agent in job.jobs.values():
         agent.out.wait_for("ready", times=2)
@@ -403,7 +403,7 @@ def test_agents_on_one_host_with_one_log_folder_keep_their_logs_apart(gang, tmp_
     job = gang(2, f"--log-dir={tmp_path / 'logs'}")
     job.start_all()
     job.wait_for_start()
-    job.witnesses.end(1, 9)
+    job.worker_events.end(1, 9)
 
     job.assert_codes(9)
     assert "rank 1 ends with 9" in (tmp_path / "logs/attempt_0/worker_1.err").read_text()

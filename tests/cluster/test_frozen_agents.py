@@ -64,12 +64,12 @@ def test_workers_of_a_stopped_agent_never_overlap_the_next_attempt(gang, how):
         with standing_still(agent, how, number):
             job.wait_for_start(2, attempt=1, seconds=FENCED)
             assert not processes.is_alive(started[1].pid)
-        job.witnesses.end_all(2, attempt=1)
+        job.worker_events.end_all(2, attempt=1)
 
         job.assert_codes(0, node_1=69)
         assert job.jobs[1].said_about(f"the agent (pid {agent}) has not moved for {SILENCE} s")
-        job.witnesses.assert_attempts_never_met()
-        job.witnesses.forget()
+        job.worker_events.assert_attempts_never_met()
+        job.worker_events.forget()
 
 
 @pytest.mark.soak
@@ -84,9 +84,9 @@ def test_a_frozen_node_runs_no_worker_after_it_thaws(gang):
             freezer.thaw()
 
             wait_until(lambda: not processes.is_alive(started[1].pid), "the old worker to end", 0.5)
-            job.witnesses.end_all(2, attempt=1)
+            job.worker_events.end_all(2, attempt=1)
             job.assert_codes(0, node_1=69)
-        job.witnesses.forget()
+        job.worker_events.forget()
 
 
 @pytest.mark.soak
@@ -98,11 +98,11 @@ def test_a_failure_restarts_the_job_although_a_guard_is_stopped(gang):
         job.wait_for_start()
         stop(job.jobs[1].guard())
 
-        job.witnesses.end(1, 7)
+        job.worker_events.end(1, 7)
         job.succeed(attempt=1)
 
-        job.witnesses.assert_attempts_never_met()
-        job.witnesses.forget()
+        job.worker_events.assert_attempts_never_met()
+        job.worker_events.forget()
 
 
 @pytest.mark.soak
@@ -118,7 +118,7 @@ def test_a_signal_ends_the_job_although_a_guard_is_stopped(gang, asked):
         job.jobs[asked].signal(signal.SIGTERM)
 
         job.assert_codes(143, seconds=GRACE + 2)
-        job.witnesses.forget()
+        job.worker_events.forget()
 
 
 # A program that does not answer yet: the first start of an environment that a thousand nodes read at once takes a minute.
@@ -174,7 +174,7 @@ def test_an_agent_that_still_drains_output_is_not_killed(gang):
     reading, writing = os.pipe()
     job.start(1, command=["sh", "-c", f"{lines}; exec sleep 100"], stdout=writing)
     os.close(writing)
-    job.witnesses.wait_for("started")
+    job.worker_events.wait_for("started")
     agent = job.jobs[1].agent()
     wait_until(lambda: "sleep" in names_below(agent), "the lines to be written")
 

@@ -53,9 +53,9 @@ def test_a_restart_waits_for_no_disk_and_no_attempts_meet(start, disk, node, _):
     job = start(node, "--max-restarts=1")
     disk.freeze()
 
-    job.witnesses.end(3, 7)
+    job.worker_events.end(3, 7)
     job.wait_for_start(attempt=1)
     job.succeed(attempt=1)
 
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
     assert job.reports()[1 - node]["attempt"] == 1

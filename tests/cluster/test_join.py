@@ -25,7 +25,7 @@ def wait_here(seconds):
 
 def assert_never_started(gang, *agents):
     """No worker ran, and the report of each of these agents says so."""
-    assert gang.witnesses.all() == []
+    assert gang.worker_events.all() == []
     for agent in agents:
         outcomes = {one["outcome"] for one in gang.jobs[agent].report["workers"]}
         assert outcomes == {"never started"}
@@ -38,7 +38,7 @@ def test_a_second_agent_that_comes_late_is_waited_for(gang, hosts):
     leader = job.start(0)
     wait_until(lambda: is_listening(hosts, 0, job.port), f"{leader} to listen")
     wait_here(late)
-    assert job.witnesses.all() == []
+    assert job.worker_events.all() == []
 
     job.start(1)
     job.succeed()

@@ -27,7 +27,7 @@ def where(started):
 
 def assert_restarted(job, attempt=1):
     """Checks every report after the last attempt, and that attempts never overlapped."""
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
     for report in job.reports().values():
         assert report["attempt"] == attempt
         assert [past["attempt"] for past in report["past_attempts"]] == list(range(attempt))
@@ -39,7 +39,7 @@ def test_a_restart_has_the_same_ranks_a_new_port_and_new_logs(gang, hosts, tmp_p
     job.start_all()
     first = job.wait_for_start()
 
-    job.witnesses.end(3, 7)
+    job.worker_events.end(3, 7)
     second = job.wait_for_start(attempt=1)
     job.succeed(attempt=1)
 
@@ -88,7 +88,7 @@ def test_nothing_of_the_old_attempt_lives_when_the_new_one_starts(gang, hosts, w
     assert_restarted(job, 2)
 
 
-def test_workers_of_a_restart_meet_at_the_new_port(gang, worker, witnesses):
+def test_workers_of_a_restart_meet_at_the_new_port(gang, worker, worker_events):
     script = f"""test $TORCHELASTIC_RESTART_COUNT = 1 && exec {worker("meet_at_master")}
                  test $RANK != 2 || exit 3; exec sleep 100"""
     job = gang(2, "--max-restarts=1", command=["sh", "-c", script], workers=2)
@@ -117,9 +117,9 @@ def test_when_the_budget_is_spent_the_last_failure_is_the_end(gang):
     job = gang(2, "--max-restarts=1")
     job.start_all()
     job.wait_for_start()
-    job.witnesses.end(0, 11)
+    job.worker_events.end(0, 11)
     job.wait_for_start(attempt=1)
-    job.witnesses.end(1, 12, attempt=1)
+    job.worker_events.end(1, 12, attempt=1)
 
     job.assert_codes(12)
 
@@ -136,9 +136,9 @@ def test_the_wait_before_a_restart_grows(gang):
     waits = []
     for attempt in range(3):
         job.wait_for_start(attempt=attempt)
-        job.witnesses.end(1, 5, attempt)
-        (told,) = job.witnesses.wait_for("told", attempt=attempt)
-        started = job.witnesses.wait_for("started", 2, attempt=attempt + 1)
+        job.worker_events.end(1, 5, attempt)
+        (told,) = job.worker_events.wait_for("told", attempt=attempt)
+        started = job.worker_events.wait_for("started", 2, attempt=attempt + 1)
         waits.append(min(one.at for one in started) - told.at)
 
     job.succeed(attempt=3)
@@ -151,7 +151,7 @@ def test_the_same_quick_failure_three_times_is_no_progress(gang):
     job.start_all()
     for attempt in range(3):
         job.wait_for_start(attempt=attempt)
-        job.witnesses.end(1, 9, attempt)
+        job.worker_events.end(1, 9, attempt)
 
     job.assert_codes(93)
 
@@ -180,7 +180,7 @@ def test_a_progress_file_decides_whether_there_is_progress(gang, tmp_path, moves
         job.wait_for_start(attempt=attempt)
         if moves:
             file.write_text(f"step {'x' * attempt}")
-        job.witnesses.end(attempt % 2, attempt + 1, attempt)
+        job.worker_events.end(attempt % 2, attempt + 1, attempt)
 
     if moves:
         job.succeed(attempt=4)
@@ -207,9 +207,9 @@ def test_a_spare_takes_the_place_of_a_node_whose_agent_was_killed(gang, hosts):
     started = job.wait_for_start(2, attempt=1, seconds=FENCED)
 
     assert where(started) == [hosts.name(0), hosts.name(2)]
-    job.witnesses.end_all(2, attempt=1)
+    job.worker_events.end_all(2, attempt=1)
     job.assert_codes(0, node_1=137)
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
 
 
 @pytest.mark.full
@@ -220,15 +220,15 @@ def test_a_spare_takes_the_place_of_a_node_that_fell_silent(gang, hosts):
     started = job.wait_for_start(2, attempt=1, seconds=FENCED)
 
     assert where(started) == [hosts.name(0), hosts.name(2)]
-    job.witnesses.end_all(2, attempt=1)
+    job.worker_events.end_all(2, attempt=1)
     job.assert_codes(0, node_1=69)
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
 
 
 def test_a_spare_that_is_never_needed_ends_with_the_job(gang, hosts):
     job = start_three_of_two(gang, hosts, PATIENT)
 
-    job.witnesses.end_all(2)
+    job.worker_events.end_all(2)
 
     job.assert_codes(0)
     assert {one["outcome"] for one in job.jobs[2].report["workers"]} == {"never started"}
@@ -249,7 +249,7 @@ def test_a_spare_that_leaves_does_not_affect_the_job(gang, hosts):
     job.jobs[2].kill_agent()
     job.jobs[2].end()
 
-    job.witnesses.end_all(2)
+    job.worker_events.end_all(2)
 
     job.assert_codes(0, node_2=137)
 
@@ -265,9 +265,9 @@ def test_workers_of_a_lost_node_are_dead_before_the_restart(gang, hosts):
     job.wait_for_start(2, attempt=1, seconds=FENCED + LAST_CALL)
 
     assert not processes.is_alive(started[2].pid)
-    job.witnesses.end_all(2, attempt=1)
+    job.worker_events.end_all(2, attempt=1)
     job.assert_codes(0, node_2=69)
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
 
 
 @pytest.mark.full
@@ -287,13 +287,13 @@ def test_the_world_shrinks_and_grows_again_when_a_node_returns(gang, hosts):
     hosts.network.bring_up(1)
     returned = job.start(1)
     returned.err.wait_for("this node is a spare")
-    job.witnesses.end(0, 3, attempt=1)
+    job.worker_events.end(0, 3, attempt=1)
     started = job.wait_for_start(6, attempt=2)
     assert where(started) == [hosts.name(node) for node in (0, 0, 1, 1, 2, 2)]
 
-    job.witnesses.end_all(6, attempt=2)
+    job.worker_events.end_all(6, attempt=2)
     job.assert_codes(0)
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
 
 
 @pytest.mark.soak_only
@@ -310,7 +310,7 @@ def test_below_the_minimum_of_nodes_the_job_waits_for_a_node(gang, hosts):
     second = job.wait_for_start(attempt=1)
     assert where(first) == where(second)
     job.succeed(attempt=1)
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
 
 
 @pytest.mark.soak_only
@@ -351,7 +351,7 @@ def test_each_console_names_a_lost_node_once_also_with_a_restart(gang):
 
     job.jobs[1].kill_agent()
     job.wait_for_start(2, attempt=1, seconds=FENCED + LAST_CALL)
-    job.witnesses.end_all(2, attempt=1)
+    job.worker_events.end_all(2, attempt=1)
 
     job.assert_codes(0, node_1=137)
     for node in (0, 2):
@@ -368,7 +368,7 @@ def test_an_excess_agent_is_refused_in_a_job_without_restarts(gang):
 
     assert third.end() == 78
     assert third.said_about("refused this node", "all 2 nodes of the job are here already")
-    job.witnesses.end_all(2)
+    job.worker_events.end_all(2)
     job.assert_codes(0, node_2=78)
 
 
@@ -379,9 +379,9 @@ def test_a_spare_replaces_a_stopped_node(gang, hosts):
     started = job.wait_for_start(2, attempt=1)
 
     assert where(started) == [hosts.name(0), hosts.name(2)]
-    job.witnesses.end_all(2, attempt=1)
+    job.worker_events.end_all(2, attempt=1)
     job.assert_codes(0, node_1=143)
-    job.witnesses.assert_attempts_never_met()
+    job.worker_events.assert_attempts_never_met()
 
 
 def test_the_loss_of_the_leader_is_no_reason_to_restart(gang):

@@ -30,7 +30,7 @@ def assert_goes_on(job, *, env=None):
     """The agent that was waited for comes, and the job runs to its end."""
     job.start(1, env=env)
     job.wait_for_start(2)
-    job.witnesses.end_all(2)
+    job.worker_events.end_all(2)
     codes = {name: code for name, code in job.end().items() if name in (0, 1)}
     assert codes == {0: 0, 1: 0}, job.words()
 
@@ -120,7 +120,7 @@ def test_an_agent_of_another_job_is_refused_and_reports_it(gang):
     by_pet(job, 1, "mine")
 
     job.wait_for_start(2)
-    job.witnesses.end_all(2)
+    job.worker_events.end_all(2)
     assert [job.jobs[node].end() for node in (0, 1)] == [0, 0]
 
 
@@ -142,7 +142,7 @@ def test_agents_with_different_templates_are_refused(gang, tmp_path):
     job.start(1, f"--template={tmp_path}/0.yaml")
 
     job.wait_for_start(2 * job.workers)
-    job.witnesses.end_all(2 * job.workers)
+    job.worker_events.end_all(2 * job.workers)
     assert [job.jobs[node].end() for node in (0, 1)] == [0, 0]
 
 
@@ -161,7 +161,7 @@ def test_a_taken_rank_is_refused_and_both_consoles_name_the_hosts(gang, hosts):
     assert leader.said_about(f"refused {newcomer}: node rank 1 is taken by {holder}")
     job.start(2)
     job.wait_for_start(3)
-    job.witnesses.end_all(3)
+    job.worker_events.end_all(3)
     assert [job.jobs[node].end() for node in (0, 1, 2)] == [0, 0, 0]
 
 
@@ -302,9 +302,9 @@ def test_messages_about_another_attempt_are_ignored(waiting, attempt):
         peer.say({"type": "ended", "attempt": attempt, "gave_up": False})
         peer.say({"type": "beat"})
         peer.wait_for("beat")
-        assert waiting.witnesses.told("TERM") == []
+        assert waiting.worker_events.told("TERM") == []
 
-        waiting.witnesses.end(0, 0)
+        waiting.worker_events.end(0, 0)
         worker = {"global_rank": 1, "local_rank": 0, "role": "worker", "pid": 1}
         success = {**worker, "run_time_seconds": 0.5}
         peer.say({"type": "succeeded", "attempt": 0, **success, "is_last": True})
@@ -353,7 +353,7 @@ def test_agents_with_the_same_token_form_a_gang(gang, tmp_path, by):
     job = gang(2, *([f"--token-file={file}"] if by == "file" else []), "--max-restarts=1")
     job.start_all(env={"MUSTER_TOKEN": TOKEN} if by == "variable" else None)
     job.wait_for_start()
-    job.witnesses.end(1, 3)
+    job.worker_events.end(1, 3)
 
     job.succeed(attempt=1)
 
@@ -467,15 +467,15 @@ def run_and_capture(gang, hosts, tmp_path, env):
         for node in (0, 1):
             by_pet(job, node, JOB, env=env, through=hosts.command("exec", str(node)))
         job.wait_for_start(2)
-        job.witnesses.end(1, 3)
+        job.worker_events.end(1, 3)
         job.wait_for_start(2, attempt=1)
-        job.witnesses.end_all(2, attempt=1)
+        job.worker_events.end_all(2, attempt=1)
         job.assert_codes(0)
     return capture
 
 
 @pytest.mark.full
-def test_with_a_token_the_link_shows_nothing_of_the_job(gang, hosts, tmp_path, witnesses):
+def test_with_a_token_the_link_shows_nothing_of_the_job(gang, hosts, tmp_path, worker_events):
     capture = run_and_capture(gang, hosts, tmp_path, {"MUSTER_TOKEN": TOKEN})
 
     shown = capture.bytes
@@ -495,7 +495,7 @@ def test_with_a_token_the_link_shows_nothing_of_the_job(gang, hosts, tmp_path, w
 
 
 @pytest.mark.full
-def test_without_a_token_the_link_is_plain(gang, hosts, tmp_path, witnesses):
+def test_without_a_token_the_link_is_plain(gang, hosts, tmp_path, worker_events):
     """Shows that the test above would see what it looks for."""
     capture = run_and_capture(gang, hosts, tmp_path, {})
 

@@ -15,7 +15,7 @@ from schedules.schedule import Fault
 from schedules.seen import Seen, Strike
 
 from support.repetitions import default_or_soak
-from support.witnesses import Testimony
+from support.worker_events import WorkerEvent
 
 SEEDS = [6, 8, 12, 13, 19, 20, 23, 28, 40, 44, 49, 52]  # with SOAK=1 as many others
 
@@ -27,8 +27,8 @@ def test_random_schedules_end_without_a_hang_a_survivor_or_a_wrong_verdict(tmp_p
 
     lanes.run(default_or_soak(SEEDS, fresh))
 
-    stories = [Path(tmp_path / "results" / f"{seed}.txt").read_text() for seed in lanes.wrong]
-    assert not lanes.wrong, "\n".join([lanes.summary(), *stories])
+    accounts = [Path(tmp_path / "results" / f"{seed}.txt").read_text() for seed in lanes.wrong]
+    assert not lanes.wrong, "\n".join([lanes.summary(), *accounts])
 
 
 def test_a_seed_makes_the_same_schedule_each_time():
@@ -54,7 +54,7 @@ def schedule():
 
 
 def told(what, attempt, rank, *details):
-    return Testimony(1.0 + rank, what, attempt, rank, 100 + 10 * attempt + rank, details)
+    return WorkerEvent(1.0 + rank, what, attempt, rank, 100 + 10 * attempt + rank, details)
 
 
 def started(attempt, rank):
@@ -198,12 +198,12 @@ def test_hangs_and_survivors_are_wrong(schedule):
     seen = seen_of(0, [0, 0])
     seen.late = ["agents [1] have not ended"]
     seen.forsaken = [(1, 101)]
-    seen.survivors = ["4711 (witness)"]
+    seen.survivors = ["4711 (event_worker)"]
 
     assert complaints(schedule, seen) == [
         "agents [1] have not ended",
         "worker 101 outlived agent 1",
-        "survived: 4711 (witness)",
+        "survived: 4711 (event_worker)",
     ]
 
 

@@ -161,7 +161,7 @@ def test_a_signal_to_a_waiting_leader_ends_all_joined_nodes(gang):
     leader.signal(signal.SIGTERM)
 
     job.assert_codes(143)
-    assert job.witnesses.all() == []
+    assert job.worker_events.all() == []
 
 
 def test_after_a_signal_to_a_waiting_agent_the_others_keep_waiting(gang):
@@ -189,7 +189,7 @@ def test_a_signal_to_one_agent_reaches_the_workers_of_all_nodes(gang, whom, numb
     began = time.monotonic()
     job.jobs[whom].signal(number)
     name = number.name.removeprefix("SIG")
-    asked = job.witnesses.wait_for(name, times=4)
+    asked = job.worker_events.wait_for(name, times=4)
 
     promise("a signal for all workers", AT_ONCE, max(one.at for one in asked) - began)
     job.assert_codes(128 + number)
@@ -230,7 +230,7 @@ def test_a_signal_during_the_restart_backoff_ends_the_job_at_once(gang, whom):
     job.start_all()
     for attempt in (0, 1):
         job.wait_for_start(attempt=attempt)
-        job.witnesses.end(0, 4 + attempt, attempt)
+        job.worker_events.end(0, 4 + attempt, attempt)
     job.jobs[0].err.wait_for("starting attempt 2")
 
     began = time.monotonic()
@@ -246,7 +246,7 @@ def test_a_signal_while_a_restart_ends_the_old_workers_is_the_end(gang, whom):
     job.start_all()
     started = job.wait_for_start()
     os.kill(started[0].pid, signal.SIGKILL)
-    job.witnesses.wait_for("TERM", ranks=[1])
+    job.worker_events.wait_for("TERM", ranks=[1])
 
     agent = job.jobs[whom]
     agent.signal(signal.SIGTERM)
@@ -255,7 +255,7 @@ def test_a_signal_while_a_restart_ends_the_old_workers_is_the_end(gang, whom):
     agent.signal(signal.SIGINT)  # so that nobody has to wait for the grace
 
     job.assert_codes(143)
-    assert job.witnesses.told("started", attempt=1) == []
+    assert job.worker_events.told("started", attempt=1) == []
 
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
@@ -264,13 +264,13 @@ def test_a_signal_to_a_finished_node_ends_the_running_nodes(gang, whom):
     job = gang(2)
     job.start_all()
     job.wait_for_start()
-    job.witnesses.end(whom, 0)
+    job.worker_events.end(whom, 0)
     job.jobs[whom].err.wait_for("ends with 0")
     wait_until(lambda: processes.children_of(job.jobs[whom].agent()) == [], "its worker to be gone")
 
     began = time.monotonic()
     job.jobs[whom].signal(signal.SIGTERM)
-    (asked,) = job.witnesses.wait_for("TERM", ranks=[1 - whom])
+    (asked,) = job.worker_events.wait_for("TERM", ranks=[1 - whom])
 
     promise("a signal for the workers of others", AT_ONCE, asked.at - began)
     job.assert_codes(143)
@@ -283,10 +283,10 @@ def test_a_signal_ends_a_leader_that_waits_for_the_last_goodbye(gang):
         other = job.start(1, port=relay.port)
         job.wait_for_start()
         guard = leader.guard()
-        job.witnesses.end(1, 0)
+        job.worker_events.end(1, 0)
         other.err.wait_for("ends with 0")
         wait_until(lambda: b"is_last" in relay.wires[0].to_leader, "its success to be told")
-        job.witnesses.end(0, 0)
+        job.worker_events.end(0, 0)
         wait_until(lambda: b'"stop"' in relay.wires[0].to_agent, "the leader to end the attempt")
         wait_until(lambda: b'"finish"' in relay.wires[0].to_agent, "the leader to say the end")
         # Messages of the agent are not received any more, not even its goodbye.
@@ -306,7 +306,7 @@ def test_ctrl_c_after_a_request_kills_workers_on_every_node(gang, whom, second):
     job.start_all()
     job.wait_for_start()
     job.jobs[whom].signal(signal.SIGTERM)
-    job.witnesses.wait_for("TERM", times=2)
+    job.worker_events.wait_for("TERM", times=2)
 
     job.jobs[second].signal(signal.SIGINT)
 
@@ -322,13 +322,13 @@ def test_a_request_to_every_node_is_one_request(gang, number):
 
     for agent in agents:
         agent.signal(number)
-    job.witnesses.wait_for(number.name.removeprefix("SIG"), times=2)
+    job.worker_events.wait_for(number.name.removeprefix("SIG"), times=2)
     for agent in agents:
         agent.signal(signal.SIGHUP)
         agent.err.wait_for("SIGHUP received again")
 
-    assert len(job.witnesses.told(number.name.removeprefix("SIG"))) == 2
-    assert job.witnesses.told("HUP") == []
+    assert len(job.worker_events.told(number.name.removeprefix("SIG"))) == 2
+    assert job.worker_events.told("HUP") == []
     agents[1].signal(signal.SIGQUIT)
     job.assert_codes(128 + number)
 

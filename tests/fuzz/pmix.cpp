@@ -20,7 +20,7 @@ struct Heard {
   bool is_torn = false;
 };
 
-Heard read_signal(std::string_view bytes, std::size_t step) {
+Heard read_messages(std::string_view bytes, std::size_t step) {
   PmixReader reader;
   Heard heard;
   for (std::size_t i = 0; i < bytes.size() && !heard.is_torn; i += step) {
@@ -34,8 +34,8 @@ Heard read_signal(std::string_view bytes, std::size_t step) {
 }
 
 void check_server(std::string_view bytes, std::size_t step) {
-  const Heard torn = read_signal(bytes, step);
-  const Heard whole = read_signal(bytes, bytes.size() + 1);
+  const Heard torn = read_messages(bytes, step);
+  const Heard whole = read_messages(bytes, bytes.size() + 1);
   require(torn.is_torn == whole.is_torn, "tearing changes nothing");
   require(whole.is_torn || torn.events == whole.events, "tearing changes no event");
 }
@@ -44,7 +44,7 @@ void check_server(std::string_view bytes, std::size_t step) {
 std::pair<Heard, int> serve(std::string_view bytes, std::size_t step) {
   said said{};
   const int code = run_pmix_server(bytes.data(), bytes.size(), &said);
-  const Heard heard = read_signal({said.bytes, said.size}, step * 16);
+  const Heard heard = read_messages({said.bytes, said.size}, step * 16);
   require(!heard.is_torn, "muster understands the server");
   return {heard, code};
 }

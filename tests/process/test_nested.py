@@ -139,7 +139,7 @@ def test_muster_in_muster_ends_all_at_term(muster):
 @pytest.mark.kernel
 def test_sigkill_of_the_outer_muster_ends_the_inner_ones(muster, worker, victim):
     job = muster.start(
-        "--nproc-per-node=2", "--", binary(), "--nproc-per-node=1", "--", worker("hydra")
+        "--nproc-per-node=2", "--", binary(), "--nproc-per-node=1", "--", worker("stubborn_tree")
     )
     job.out.wait_for("ready\n", times=2)
 

@@ -73,16 +73,16 @@ def test_term_ends_the_job(muster, worker, old_kernel):
     assert job.end(2) == 143
 
 
-def test_nothing_of_a_hydra_is_left(muster, worker, old_kernel):
-    job = muster.start("--grace=0.3", "--", worker("hydra"), 3, through=old_kernel)
+def test_nothing_of_a_stubborn_tree_is_left(muster, worker, old_kernel):
+    job = muster.start("--grace=0.3", "--", worker("stubborn_tree"), 3, through=old_kernel)
 
     assert job.end(2) == 3
     muster.assert_no_survivors()
 
 
 @pytest.mark.parametrize("victim", ["guard", "agent"])
-def test_nothing_of_a_hydra_is_left_after_kill(muster, worker, old_kernel, victim):
-    job = muster.start("--grace=0.3", "--", worker("hydra"), through=old_kernel)
+def test_nothing_of_a_stubborn_tree_is_left_after_kill(muster, worker, old_kernel, victim):
+    job = muster.start("--grace=0.3", "--", worker("stubborn_tree"), through=old_kernel)
     job.out.wait_for("ready\n")
 
     job.signal(signal.SIGKILL) if victim == "guard" else job.kill_agent()
@@ -144,7 +144,7 @@ def test_a_refused_setrlimit_does_not_fail_the_job(muster, worker):
 
 def test_a_refused_signal_by_pidfd_is_sent_by_number(muster, worker):
     job = muster.start(
-        "--grace=0.3", "--", worker("hydra"), 3, through=[worker("refuse"), "pidfd-signals"]
+        "--grace=0.3", "--", worker("stubborn_tree"), 3, through=[worker("refuse"), "pidfd-signals"]
     )
 
     assert job.end(2) == 3

@@ -18,109 +18,109 @@ REPETITIONS = default_or_soak(2, 50)
 AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
 
 
-def heads_of(job):
-    """The pids that a hydra said it has."""
+def processes_of(job):
+    """The pids that a stubborn tree said it has."""
     text = job.out.wait_for("ready\n")
     return [int(line.split()[0]) for line in text.splitlines() if line[:1].isdigit()]
 
 
-def grow_hydra(muster, worker, *arguments, **options):
-    job = muster.start(f"--grace={GRACE}", "--", worker("hydra"), *arguments, **options)
-    heads = heads_of(job)
-    assert len(heads) == 7
-    return job, heads
+def start_stubborn_tree(muster, worker, *arguments, **options):
+    job = muster.start(f"--grace={GRACE}", "--", worker("stubborn_tree"), *arguments, **options)
+    pids = processes_of(job)
+    assert len(pids) == 7
+    return job, pids
 
 
-def assert_gone(heads, seconds):
+def assert_gone(pids, seconds):
     wait_until(
-        lambda: not any(map(processes.is_alive, heads)),
-        lambda: "all heads to fall, but: "
-        + ", ".join(str(processes.look_at(head)) for head in heads if processes.is_alive(head)),
+        lambda: not any(map(processes.is_alive, pids)),
+        lambda: "all to be gone, but: "
+        + ", ".join(str(processes.look_at(pid)) for pid in pids if processes.is_alive(pid)),
         seconds,
     )
 
 
 @pytest.mark.soak
 @pytest.mark.kernel
-def test_nothing_of_a_hydra_is_left_when_the_worker_fails(muster, worker):
+def test_nothing_of_a_stubborn_tree_is_left_when_the_worker_fails(muster, worker):
     for _ in range(REPETITIONS):
-        job, heads = grow_hydra(muster, worker, 3)
+        job, pids = start_stubborn_tree(muster, worker, 3)
 
         assert job.end(GRACE + 1) == 3
-        assert_gone(heads, seconds=0)
+        assert_gone(pids, seconds=0)
         muster.assert_no_survivors()
 
 
 @pytest.mark.soak
-def test_nothing_of_a_hydra_is_left_when_another_worker_fails(muster, worker, tmp_path):
-    script = f"""if [ $RANK = 0 ]; then exec {worker("hydra")}; fi
+def test_nothing_of_a_stubborn_tree_is_left_when_another_worker_fails(muster, worker, tmp_path):
+    script = f"""if [ $RANK = 0 ]; then exec {worker("stubborn_tree")}; fi
                  exec {worker("fail_on_rank")} 1 7 {tmp_path}/go"""
     for _ in range(REPETITIONS):
         job = muster.start(
             "--nproc-per-node=2", "--prefix=never", f"--grace={GRACE}", "--", "sh", "-c", script
         )
-        heads = heads_of(job)
+        pids = processes_of(job)
         (tmp_path / "go").touch()
 
         assert job.end(GRACE + 1) == 7
-        assert_gone(heads, seconds=0)
+        assert_gone(pids, seconds=0)
         muster.assert_no_survivors()
         (tmp_path / "go").unlink()
 
 
 @pytest.mark.soak
-def test_nothing_of_a_hydra_is_left_when_the_worker_succeeds(muster, worker):
+def test_nothing_of_a_stubborn_tree_is_left_when_the_worker_succeeds(muster, worker):
     for _ in range(REPETITIONS):
-        job, heads = grow_hydra(muster, worker, 0)
+        job, pids = start_stubborn_tree(muster, worker, 0)
 
         assert job.end(GRACE + 1) == 0
-        assert_gone(heads, seconds=0)
+        assert_gone(pids, seconds=0)
         muster.assert_no_survivors()
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.kernel), signal.SIGINT])
-def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(muster, worker, number):
+def test_nothing_of_a_stubborn_tree_is_left_after_a_signal_to_muster(muster, worker, number):
     for _ in range(REPETITIONS):
-        job, heads = grow_hydra(muster, worker)
+        job, pids = start_stubborn_tree(muster, worker)
 
         job.signal(number)
 
         assert job.end(GRACE + 1) == 128 + number
-        assert_gone(heads, seconds=0)
+        assert_gone(pids, seconds=0)
         muster.assert_no_survivors()
 
 
 @pytest.mark.soak
 @pytest.mark.kernel
-def test_nothing_of_a_hydra_is_left_one_second_after_kill_of_muster(muster, worker):
+def test_nothing_of_a_stubborn_tree_is_left_one_second_after_kill_of_muster(muster, worker):
     for _ in range(REPETITIONS):
-        job, heads = grow_hydra(muster, worker)
+        job, pids = start_stubborn_tree(muster, worker)
 
         job.signal(signal.SIGKILL)
 
-        assert_gone(heads, seconds=1)
+        assert_gone(pids, seconds=1)
         muster.assert_no_survivors(seconds=0.5)
         assert job.end() == -signal.SIGKILL
 
 
 @pytest.mark.soak
 @pytest.mark.kernel
-def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
+def test_nothing_of_a_stubborn_tree_is_left_after_kill_of_the_agent(muster, worker):
     for _ in range(REPETITIONS):
-        job, heads = grow_hydra(muster, worker)
+        job, pids = start_stubborn_tree(muster, worker)
 
         job.kill_agent()
 
         assert job.end(1) == 128 + signal.SIGKILL
-        assert_gone(heads, seconds=0)
+        assert_gone(pids, seconds=0)
         muster.assert_no_survivors()
 
 
 @pytest.mark.soak
 def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
     for moment in range(0, default_or_soak(20, 200), default_or_soak(4, 1)):
-        job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
+        job = muster.start("--nproc-per-node=8", "--", worker("stubborn_tree"))
         time.sleep(moment % 20 * 0.0005)  # not to wait for anything: to hit every moment
 
         job.signal(signal.SIGKILL)
@@ -132,7 +132,7 @@ def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
 @pytest.mark.soak
 def test_kill_of_the_agent_at_any_moment_of_the_start_leaves_nothing(muster, worker):
     for moment in range(0, default_or_soak(10, 100), default_or_soak(2, 1)):
-        job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
+        job = muster.start("--nproc-per-node=8", "--", worker("stubborn_tree"))
         agent = job.agent()
         time.sleep(moment % 10 * 0.0005)  # not to wait for anything: to hit every moment
 
@@ -158,8 +158,8 @@ def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muste
 
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_nothing_of_a_hydra_in_a_pid_namespace_is_left(muster, worker, number):
-    job = muster.start(f"--grace={GRACE}", "--", *AS_FIRST_PROCESS, worker("hydra"))
+def test_nothing_of_a_stubborn_tree_in_a_pid_namespace_is_left(muster, worker, number):
+    job = muster.start(f"--grace={GRACE}", "--", *AS_FIRST_PROCESS, worker("stubborn_tree"))
     job.out.wait_for("ready\n")
 
     job.signal(number)
@@ -172,11 +172,11 @@ class TestAsFirstProcess:
     """As the first process of a container, where orphans come to muster anyway."""
 
     def grow(self, muster, worker, *arguments):
-        # The pids that the heads print are those of the inner namespace: of no use out here.
-        return grow_hydra(muster, worker, *arguments, through=AS_FIRST_PROCESS)[0]
+        # The pids that the pids print are those of the inner namespace: of no use out here.
+        return start_stubborn_tree(muster, worker, *arguments, through=AS_FIRST_PROCESS)[0]
 
     @pytest.mark.soak
-    def test_nothing_of_a_hydra_is_left_when_the_worker_fails(self, muster, worker):
+    def test_nothing_of_a_stubborn_tree_is_left_when_the_worker_fails(self, muster, worker):
         for _ in range(REPETITIONS):
             job = self.grow(muster, worker, 3)
 
@@ -185,7 +185,7 @@ class TestAsFirstProcess:
 
     @pytest.mark.soak
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-    def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(self, muster, worker, number):
+    def test_nothing_of_a_stubborn_tree_is_left_after_a_signal_to_muster(self, muster, worker, number):
         for _ in range(REPETITIONS):
             job = self.grow(muster, worker)
 
@@ -195,7 +195,7 @@ class TestAsFirstProcess:
             muster.assert_no_survivors()
 
     @pytest.mark.soak
-    def test_nothing_of_a_hydra_is_left_after_kill_of_muster(self, muster, worker):
+    def test_nothing_of_a_stubborn_tree_is_left_after_kill_of_muster(self, muster, worker):
         for _ in range(REPETITIONS):
             job = self.grow(muster, worker)
 
@@ -205,7 +205,7 @@ class TestAsFirstProcess:
             muster.assert_no_survivors(seconds=0.5)
 
     @pytest.mark.soak
-    def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(self, muster, worker):
+    def test_nothing_of_a_stubborn_tree_is_left_after_kill_of_the_agent(self, muster, worker):
         for _ in range(REPETITIONS):
             job = self.grow(muster, worker)
 

@@ -162,7 +162,7 @@ class Clients {
         (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, client.fd.get(), &readable);
         say(client);
       } else {
-        read_signal(client);
+        read_answer(client);
       }
     }
   }
@@ -194,7 +194,7 @@ class Clients {
     return is_repeated;
   }
 
-  void read_signal(Client& client) {
+  void read_answer(Client& client) {
     std::array<char, 4'096> bytes{};
     const std::size_t wanted = client.exchanges.at(client.next).answer - client.read;
     const ssize_t size = ::recv(client.fd.get(), bytes.data(), std::min(wanted, bytes.size()), MSG_DONTWAIT);

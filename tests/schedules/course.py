@@ -110,12 +110,12 @@ class Course:
     def _wait_for(self, agents, seconds, when):
         """At most so long after the last that happened."""
         while True:
-            told = len(self._job.witnesses.all())
+            told = len(self._job.worker_events.all())
             if self._watch(
                 lambda: not self._any_alive(agents), time.monotonic() + self._scaled(seconds)
             ):
                 return
-            if len(self._job.witnesses.all()) == told:
+            if len(self._job.worker_events.all()) == told:
                 break
         left = [agent for agent in agents if self._job.is_alive(agent)]
         self.seen.late.append(f"agents {left} have not ended {when} within {seconds:.1f} s")
@@ -168,7 +168,7 @@ class Course:
             wait_until(lambda: not self._left(), "nothing to be left", self._scaled(1))
         except Missed:
             seen.survivors = [str(one) for one in self._left()]
-        seen.events = self._job.witnesses.all()  # of workers that outlived their agent, too
+        seen.events = self._job.worker_events.all()  # of workers that outlived their agent, too
         seen.lag = self._lag()
 
     def _left(self):

@@ -19,10 +19,10 @@ _LINKS = ("cut link", "hold up link")
 class ScheduledJob:
     """Starts the agents of a schedule as they are due. Use it with `with`: afterwards nothing is left of it."""
 
-    def __init__(self, schedule, muster, witnesses, programs, hosts=None):
+    def __init__(self, schedule, muster, worker_events, programs, hosts=None):
         self.schedule = schedule
         self.muster = muster
-        self.witnesses = witnesses
+        self.worker_events = worker_events
         self.programs = programs
         self.hosts = hosts if schedule.on_hosts else None
         self.network = Network(hosts) if self.hosts else None
@@ -73,7 +73,7 @@ class ScheduledJob:
         for attempt in range(self.schedule.restarts + 1):
             for rank in range(sum(self.schedule.workers)):
                 ending = self.schedule.ending(attempt, rank)
-                self.witnesses.end(rank, ending.code, attempt, after=ending.at)
+                self.worker_events.end(rank, ending.code, attempt, after=ending.at)
 
     def _kill_all(self):
         for freezer in self.freezers.values():
@@ -94,8 +94,8 @@ class ScheduledJob:
         self.agents[agent] = self.muster.start(
             *self._options(agent),
             "--",
-            self.programs("witness"),
-            self.witnesses.folder,
+            self.programs("event_worker"),
+            self.worker_events.folder,
             *self.schedule.manners,
             through=self._through(agent),
             report=self._place("report", agent) / f"report-{agent}.json",
@@ -172,6 +172,6 @@ class ScheduledJob:
         """Of that agent, the pids of those that were started and live."""
         return [
             one.pid
-            for one in self.witnesses.told("started")
+            for one in self.worker_events.told("started")
             if one.agent == str(agent) and processes.is_alive(one.pid)
         ]

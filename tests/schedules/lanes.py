@@ -42,7 +42,7 @@ class Lanes:
 
     def run(self, seeds):
         began = time.monotonic()
-        for name in ("witness", "refuse", "flood"):
+        for name in ("event_worker", "refuse", "flood"):
             Workers(self._programs)(name)
         lanes = [Hosts(MOST_AGENTS, f"lane{os.getpid()}x{number}") for number in range(self._count)]
         measuring = subprocess.Popen([sys.executable, "-B", "-m", "support.lag", self._lag_file], env=self._environment())
@@ -101,7 +101,7 @@ class Lanes:
         return {**os.environ, "PYTHONPATH": path, "LAG_FILE": str(self._lag_file), "STRICT_TIME": "1"}
 
     def _note(self, seed, out, err):
-        first, _, story = out.partition("\n")
+        first, _, account = out.partition("\n")
         broken = {"wrong": [f"the test itself: {err}"], "struck": [], "lag": 0.0}
         told = json.loads(first) if first else broken
         self._schedules += 1
@@ -110,5 +110,5 @@ class Lanes:
         if told["wrong"]:
             self.wrong[seed] = told["wrong"]
             self._results.mkdir(parents=True, exist_ok=True)
-            (self._results / f"{seed}.txt").write_text(story or err)
+            (self._results / f"{seed}.txt").write_text(account or err)
             print(f"seed {seed}: {'; '.join(told['wrong'])}", flush=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support import processes
 from support.muster import Muster
-from support.witnesses import Witnesses
+from support.worker_events import WorkerEvents
 from support.workers import Workers
 
 from hosts import Hosts
@@ -26,13 +26,13 @@ def run_seed(seed, folder, programs, hosts=None):
     refused = os.environ.get("REFUSE")
     under = [programs("refuse"), refused] if refused else []
     muster = Muster(folder, f"schedule-{os.getpid()}-{seed}", under)
-    witnesses = Witnesses(folder / "witnesses")
-    with ScheduledJob(schedule, muster, witnesses, programs, hosts) as job:
+    worker_events = WorkerEvents(folder / "worker-events")
+    with ScheduledJob(schedule, muster, worker_events, programs, hosts) as job:
         seen = Course(job).run()
     return schedule, seen, complaints(schedule, seen)
 
 
-def story(schedule, seen, wrong):
+def account(schedule, seen, wrong):
     """All that somebody needs who looks for the reason."""
     strikes = [
         f"{one.at - seen.began:7.3f} {one.fault}{'' if one.struck else ': nobody was there'}"
@@ -70,14 +70,14 @@ class GivenHosts(Hosts):
 
 
 def main():
-    """once SEED PROGRAMS PREFIX: a line of JSON, then the story."""
+    """once SEED PROGRAMS PREFIX: a line of JSON, then the account."""
     seed, programs, prefix = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     hosts = GivenHosts(MOST_AGENTS, prefix)
     with tempfile.TemporaryDirectory(prefix=f"schedule-{seed}-", dir="/tmp") as folder:
         schedule, seen, wrong = run_seed(seed, Path(folder), Workers(programs), hosts)
     struck = [one.fault.kind for one in seen.strikes if one.struck]
     print(json.dumps({"wrong": wrong, "struck": struck, "lag": seen.lag}))
-    print(story(schedule, seen, wrong))
+    print(account(schedule, seen, wrong))
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class Schedule:
     )
     disk_agents: frozenset  # whose
     filters: tuple  # of each agent: what refuses its system calls, or ""
-    manners: tuple  # words for the witness
+    manners: tuple  # words for the event_worker
     endings: dict = field(hash=False)  # by attempt and rank
     faults: tuple = ()
 

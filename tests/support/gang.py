@@ -54,9 +54,9 @@ class Gang:
     On `hosts` agent i runs on host i, else all of them run here.
     """
 
-    def __init__(self, muster, witnesses, command, nodes, options, hosts=None, workers=2):
+    def __init__(self, muster, worker_events, command, nodes, options, hosts=None, workers=2):
         self.muster = muster
-        self.witnesses = witnesses
+        self.worker_events = worker_events
         self.nodes = nodes
         self.options = options
         self.hosts = hosts
@@ -110,7 +110,7 @@ class Gang:
     def wait_for_start(self, workers=None, attempt=0, seconds=HANG):
         workers = workers or self.workers * len(self.jobs)
         try:
-            return self.witnesses.wait_for_start(workers, attempt, seconds)
+            return self.worker_events.wait_for_start(workers, attempt, seconds)
         except Missed as missed:
             raise Missed(f"{missed}\n{self.words()}") from None
 
@@ -118,7 +118,7 @@ class Gang:
         """All workers end with 0, and so must all agents."""
         workers = workers or self.workers * len(self.jobs)
         self.wait_for_start(workers, attempt)
-        self.witnesses.end_all(workers, 0, attempt)
+        self.worker_events.end_all(workers, 0, attempt)
         self.assert_codes(0)
 
     def end(self, seconds=HANG):

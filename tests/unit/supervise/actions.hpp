@@ -1,6 +1,6 @@
 #pragma once
 
-// Events and actions in words, so that a test reads as a story.
+// Events and actions in words, so that a test reads as a scenario.
 
 #include "supervise/supervisor.hpp"
 
@@ -23,8 +23,8 @@ namespace muster {
              (tell.is_last ? ", the last" : "");
     }
     std::string operator()(const CancelStart&) const { return "cancel start"; }
-    std::string operator()(const SendStopSignal& ask) const { return "ask to end by " + signal_name(ask.signal); }
-    std::string operator()(const StopOrphans&) const { return "end leftovers"; }
+    std::string operator()(const SendStopSignal& ask) const { return "send stop signal " + signal_name(ask.signal); }
+    std::string operator()(const StopOrphans&) const { return "stop orphans"; }
     std::string operator()(const StartGrace&) const { return "start grace"; }
     std::string operator()(const TellGrace& tell) const {
       return (tell.is_repeated ? "tell grace at " : "tell grace at the first ") + signal_name(tell.signal);
@@ -39,7 +39,7 @@ namespace muster {
   return std::holds_alternative<ReportFailure>(action) || std::holds_alternative<ReportSuccess>(action);
 }
 
-/// Actions on the workers: "cancel start, ask to end by SIGTERM, start grace".
+/// Actions on the workers: "cancel start, send stop signal SIGTERM, start grace".
 [[nodiscard]] inline std::string to_text(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {

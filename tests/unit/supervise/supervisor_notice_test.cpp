@@ -44,7 +44,7 @@ TEST(SupervisorAfterANotice, FailsWhatHasFailedOnceItIsWithdrawn) {
   (void)supervisor.on(failed(1, 3));
 
   const auto actions = supervisor.on(NoticeWithdrawn{});
-  EXPECT_EQ(to_text(actions), "cancel start, ask to end by SIGTERM, start grace");
+  EXPECT_EQ(to_text(actions), "cancel start, send stop signal SIGTERM, start grace");
   EXPECT_EQ(told(actions), "failure of 1");
   EXPECT_EQ(supervisor.conclusion().exit_code, 3);
 }
@@ -68,7 +68,7 @@ TEST(SupervisorAfterANotice, ContinuesNormallyOnceItIsWithdrawn) {
 TEST(SupervisorAfterANotice, ObeysTheOrderAtTheDeadline) {
   Supervisor supervisor = noticed(2);
 
-  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "cancel start, ask to end by SIGTERM, start grace");
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "cancel start, send stop signal SIGTERM, start grace");
 }
 
 }  // namespace

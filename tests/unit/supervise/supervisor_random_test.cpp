@@ -139,7 +139,7 @@ class History {
       is_killed_ |= std::holds_alternative<KillEverything>(action);
       is_watched_ |= is_killed_ || std::holds_alternative<StopOrphans>(action);
       if (std::holds_alternative<StopOrphans>(action)) {
-        EXPECT_FALSE(supervisor_->has_living_workers()) << "leftovers are what the ended left";
+        EXPECT_FALSE(supervisor_->has_living_workers()) << "orphans are what the ended left";
       }
       if (std::holds_alternative<SendStopSignal>(action)) {
         EXPECT_FALSE(is_killed_) << "nobody is asked who was killed";

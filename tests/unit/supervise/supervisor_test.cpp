@@ -1,10 +1,10 @@
-// Every arrow of the picture in supervisor.hpp, as one small story each.
+// Every arrow of the picture in supervisor.hpp, as one small scenario each.
 #include "supervise/actions.hpp"
 
 namespace muster {
 namespace {
 
-constexpr const char* kAskedToEnd = "cancel start, ask to end by SIGTERM, start grace";
+constexpr const char* kAskedToStop = "cancel start, send stop signal SIGTERM, start grace";
 constexpr const char* kKilled = "cancel start, kill everything";
 
 TEST(Supervisor, StartsItsWorkers) {
@@ -24,7 +24,7 @@ TEST(Supervisor, SweepsWhenAllHaveSucceededAndFinishesWhenNothingIsLeft) {
   Supervisor supervisor = running(2);
 
   EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "");
-  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers, start grace");
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "stop orphans, start grace");
   EXPECT_TRUE(supervisor.is_running_normally());
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
 
@@ -49,7 +49,7 @@ TEST(Supervisor, DoesNotFinishWhileAWorkerLives) {
 TEST(Supervisor, SendsSigtermToTheOthersWhenAWorkerFails) {
   Supervisor supervisor = running(3);
 
-  EXPECT_EQ(to_text(supervisor.on(failed(1, 3))), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(failed(1, 3))), kAskedToStop);
   EXPECT_FALSE(supervisor.is_running_normally());
 }
 
@@ -58,7 +58,7 @@ TEST(Supervisor, ReportsTheFirstFailureAndNotItsEcho) {
   (void)supervisor.on(killed(2, SIGSEGV));
 
   EXPECT_EQ(to_text(supervisor.on(failed(0, 1))), "");
-  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGTERM))), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGTERM))), "stop orphans");
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
 
   const AttemptOutcome conclusion = supervisor.conclusion();
@@ -74,7 +74,7 @@ TEST(Supervisor, ReportsTheFirstFailureAndNotItsEcho) {
 TEST(Supervisor, EndsTheWorkersWhenOneThatEndedWithSuccessHasAFault) {
   Supervisor supervisor = running(2);
 
-  EXPECT_EQ(to_text(supervisor.on(WorkerEnded{1, ExitStatus::exited(0), true, true})), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(WorkerEnded{1, ExitStatus::exited(0), true, true})), kAskedToStop);
 
   EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Failed);
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Failed);
@@ -87,7 +87,7 @@ TEST(Supervisor, EndsTheWorkersWhenAServiceFails) {
 
   const auto actions = supervisor.on(ServiceFailed{71});
   EXPECT_EQ(told(actions), "failure of a service");
-  EXPECT_EQ(to_text(actions), "cancel start, ask to end by SIGTERM, start grace");
+  EXPECT_EQ(to_text(actions), "cancel start, send stop signal SIGTERM, start grace");
   EXPECT_EQ(told(supervisor.on(failed(0, 1))), "") << "an echo";
   (void)supervisor.on(killed(1, SIGTERM));
   (void)supervisor.on(NothingLeft{});
@@ -101,7 +101,7 @@ TEST(Supervisor, EndsTheWorkersWhenAServiceFails) {
 TEST(Supervisor, EndsTheOtherWorkersWhenOneHangs) {
   Supervisor supervisor = running(2);
 
-  EXPECT_EQ(to_text(supervisor.on(WorkerHung{1, 86})), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(WorkerHung{1, 86})), kAskedToStop);
   EXPECT_TRUE(supervisor.on(WorkerHung{0, 86}).empty()) << "the first one is named";
   (void)supervisor.on(killed(1, SIGABRT));
 
@@ -147,7 +147,7 @@ TEST(Supervisor, FailsWhenTheLastWorkerFails) {
   Supervisor supervisor = running(2);
   (void)supervisor.on(succeeded(0));
 
-  EXPECT_EQ(to_text(supervisor.on(failed(1, 9))), std::string(kAskedToEnd) + ", end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(failed(1, 9))), std::string(kAskedToStop) + ", stop orphans");
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
   EXPECT_EQ(supervisor.conclusion().exit_code, 9);
   EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Succeeded);
@@ -169,9 +169,9 @@ TEST(Supervisor, PassesAStopOnAsTheSignalThatItWas) {
     Supervisor supervisor = running(2);
 
     EXPECT_EQ(to_text(supervisor.on(StopRequested{signal})),
-              "cancel start, ask to end by " + signal_name(signal) + ", start grace");
+              "cancel start, send stop signal " + signal_name(signal) + ", start grace");
     (void)supervisor.on(succeeded(0));
-    EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "end leftovers");
+    EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "stop orphans");
     EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
 
     EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
@@ -208,7 +208,7 @@ TEST(Supervisor, SucceedsWhenTheStopComesAfterTheLastSuccess) {
   (void)supervisor.on(succeeded(0));
   (void)supervisor.on(succeeded(1));
 
-  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "leftovers were asked already";
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "orphans were asked already";
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
   EXPECT_EQ(supervisor.conclusion().exit_code, 0);
@@ -318,7 +318,7 @@ TEST(Supervisor, TakesNoSecondGraceForTheLeftoversOfStoppedWorkers) {
   Supervisor supervisor = running(1);
   (void)supervisor.on(StopRequested{SIGTERM});
 
-  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "stop orphans");
   EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), kKilled);
 }
 
@@ -376,14 +376,14 @@ TEST(Supervisor, FailsWithTheCodeOfAWorkerThatCouldNotBeStarted) {
   for (const int code : {71, 126, 127}) {
     Supervisor supervisor = running(3);
 
-    EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{1, code})), kAskedToEnd);
+    EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{1, code})), kAskedToStop);
     EXPECT_EQ(supervisor.conclusion().exit_code, code);
     EXPECT_EQ(supervisor.conclusion().first_failure, 1U);
     EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Running);
     EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::NeverStarted);
     EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::NeverStarted);
 
-    EXPECT_EQ(to_text(supervisor.on(killed(0, SIGTERM))), "end leftovers");
+    EXPECT_EQ(to_text(supervisor.on(killed(0, SIGTERM))), "stop orphans");
     EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
   }
 }
@@ -391,7 +391,7 @@ TEST(Supervisor, FailsWithTheCodeOfAWorkerThatCouldNotBeStarted) {
 TEST(Supervisor, FailsWhenNotEvenTheFirstWorkerCouldBeStarted) {
   Supervisor supervisor = running(2);
 
-  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{0, 127})), std::string(kAskedToEnd) + ", end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{0, 127})), std::string(kAskedToStop) + ", stop orphans");
   EXPECT_FALSE(supervisor.has_living_workers());
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
   EXPECT_EQ(supervisor.conclusion().exit_code, 127);
@@ -401,7 +401,7 @@ TEST(Supervisor, CountsWorkersWhoseStartItsStopPrevented) {
   Supervisor supervisor = running(3);
   (void)supervisor.on(failed(0, 2));
 
-  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{1, 0})), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{1, 0})), "stop orphans");
   EXPECT_EQ(supervisor.conclusion().first_failure, 0U);
   EXPECT_EQ(supervisor.conclusion().exit_code, 2);
   EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::NeverStarted);
@@ -414,7 +414,7 @@ TEST(Supervisor, WaitsForThoseThatWereStartedBeforeTheStop) {
 
   EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{2, 0})), "");
   EXPECT_EQ(to_text(supervisor.on(killed(1, SIGTERM))), "");
-  EXPECT_EQ(to_text(supervisor.on(killed(0, SIGTERM))), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(killed(0, SIGTERM))), "stop orphans");
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
 }
 
@@ -499,9 +499,9 @@ TEST(Supervisor, EndsTheOthersWhenTheJobHasSucceeded) {
   EXPECT_EQ(told(supervisor.on(succeeded(0))), "success of 0");
   EXPECT_EQ(told(supervisor.on(succeeded(1))), "success of 1, the last");
   EXPECT_TRUE(supervisor.is_running_normally()) << "workers of other nodes may need the rest";
-  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), kAskedToStop);
   EXPECT_EQ(to_text(supervisor.on(killed(2, SIGTERM))), "");
-  EXPECT_EQ(to_text(supervisor.on(failed(3, 1))), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(failed(3, 1))), "stop orphans");
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
 
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
@@ -516,13 +516,13 @@ TEST(Supervisor, ContinuesWhenANonDecidingWorkerSucceeds) {
   EXPECT_EQ(to_text(actions), "");
   EXPECT_EQ(told(actions), "");
   EXPECT_TRUE(supervisor.is_running_normally());
-  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers, start grace");
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "stop orphans, start grace");
 }
 
 TEST(Supervisor, FailsWhenAWorkerThatDoesNotDecideFails) {
   Supervisor supervisor = running({true, false});
 
-  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGSEGV))), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGSEGV))), kAskedToStop);
   EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGSEGV);
 }
 
@@ -530,7 +530,7 @@ TEST(Supervisor, SucceedsWhenTheStopComesWhileOnlyOthersAreLeft) {
   Supervisor supervisor = running({true, false});
   (void)supervisor.on(succeeded(0));
 
-  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), kAskedToStop);
   (void)supervisor.on(killed(1, SIGTERM));
   EXPECT_EQ(supervisor.conclusion().exit_code, 0);
 }
@@ -540,7 +540,7 @@ TEST(Supervisor, ReportsAtTheStartThatNoWorkerOfThisNodeDecides) {
 
   EXPECT_EQ(told(supervisor.start()), "nobody decides, the last");
   EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "") << "its neighbour is not ended for that";
-  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), kAskedToStop);
 }
 
 // Orders
@@ -555,7 +555,7 @@ TEST(Supervisor, ReportsAWorkerFailureOnce) {
 TEST(Supervisor, SendsTheOrderedSignalToTheWorkers) {
   Supervisor supervisor = running(2);
 
-  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGINT})), "cancel start, ask to end by SIGINT, start grace");
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGINT})), "cancel start, send stop signal SIGINT, start grace");
   EXPECT_FALSE(supervisor.is_running_normally());
   (void)supervisor.on(killed(0, SIGINT));
   EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped) << "no failure of its own";
@@ -575,7 +575,7 @@ TEST(Supervisor, TakesAnOrderOnlyWhileItsWorkersRun) {
 TEST(Supervisor, FinishesOnANodeThatHasNoWorkers) {
   Supervisor supervisor({});
 
-  EXPECT_EQ(to_text(supervisor.start()), "start workers, end leftovers, start grace");
+  EXPECT_EQ(to_text(supervisor.start()), "start workers, stop orphans, start grace");
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
 }

@@ -33,9 +33,9 @@ ExchangeKeys keys() {
 }
 
 /// A leader's exchange and agents 0 to n-1, each with the link of its number.
-class Story {
+class Scenario {
  public:
-  explicit Story(int nodes, std::size_t most_held = kMostHeldBytes)
+  explicit Scenario(int nodes, std::size_t most_held = kMostHeldBytes)
       : exchange(keys(), most_held), agents(static_cast<std::size_t>(nodes), ExchangeClient(keys())) {}
 
   void keep(std::size_t agent, const std::string& key, std::string bytes) {
@@ -131,153 +131,153 @@ using Lines = std::vector<std::string>;
 // --- Before the start ---------------------------------------------------------------------------
 
 TEST(ExchangeServer, MergesBeforeTheStartWhatTheNodesOfTheAttemptHave) {
-  Story story(3);
-  story.keep(0, "ports", "a");
-  story.keep(1, "ports", "b");
-  story.keep(2, "ports", "c");
-  story.join_all();
+  Scenario scenario(3);
+  scenario.keep(0, "ports", "a");
+  scenario.keep(1, "ports", "b");
+  scenario.keep(2, "ports", "c");
+  scenario.join_all();
 
-  EXPECT_EQ(story.start(0, {0, 2}).at("ports"), "0@host-0=a 1@host-2=c");
-  EXPECT_EQ(story.start(1, {2, 1, 0}).at("ports"), "0@host-2=c 1@host-1=b 2@host-0=a");
+  EXPECT_EQ(scenario.start(0, {0, 2}).at("ports"), "0@host-0=a 1@host-2=c");
+  EXPECT_EQ(scenario.start(1, {2, 1, 0}).at("ports"), "0@host-2=c 1@host-1=b 2@host-0=a");
 }
 
 TEST(ExchangeServer, IsSilentWithoutContributions) {
-  Story story(2);
-  story.join_all();
-  const auto merged = story.exchange.begin(0, {{0, ""}, {1, ""}});
+  Scenario scenario(2);
+  scenario.join_all();
+  const auto merged = scenario.exchange.begin(0, {{0, ""}, {1, ""}});
   ASSERT_TRUE(merged);
   EXPECT_TRUE(merged->empty());
-  EXPECT_TRUE(story.start(0, {0, 1}).empty());
+  EXPECT_TRUE(scenario.start(0, {0, 1}).empty());
 }
 
 TEST(ExchangeServer, HasAnEmptyPartOfANodeThatHasContributedNothing) {
-  Story story(2);
-  story.keep(1, "ports", "b");
-  story.join_all();
-  EXPECT_EQ(story.start(0, {0, 1}).at("ports"), "0@host-0= 1@host-1=b");
+  Scenario scenario(2);
+  scenario.keep(1, "ports", "b");
+  scenario.join_all();
+  EXPECT_EQ(scenario.start(0, {0, 1}).at("ports"), "0@host-0= 1@host-1=b");
 }
 
 TEST(ExchangeServer, NamesMissingContributions) {
-  Story story(1);
-  story.keep(0, "table", random_bytes(100'000));
-  story.keep(0, "ports", "a");
-  story.exchange.add(0, story.agents[0].names());
-  EXPECT_EQ(story.exchange.missing(0), "'ports', 'table'");
-  for (const Contribute& chunk : story.agents[0].introduce()) {
-    EXPECT_NE(story.exchange.missing(0), "");
-    (void)story.exchange.take(0, chunk);
+  Scenario scenario(1);
+  scenario.keep(0, "table", random_bytes(100'000));
+  scenario.keep(0, "ports", "a");
+  scenario.exchange.add(0, scenario.agents[0].names());
+  EXPECT_EQ(scenario.exchange.missing(0), "'ports', 'table'");
+  for (const Contribute& chunk : scenario.agents[0].introduce()) {
+    EXPECT_NE(scenario.exchange.missing(0), "");
+    (void)scenario.exchange.take(0, chunk);
   }
-  EXPECT_EQ(story.exchange.missing(0), "");
-  EXPECT_EQ(story.exchange.missing(7), "") << "nobody knows it";
+  EXPECT_EQ(scenario.exchange.missing(0), "");
+  EXPECT_EQ(scenario.exchange.missing(7), "") << "nobody knows it";
 }
 
 TEST(ExchangeServer, MergesWhatWasContributedLast) {
-  Story story(2);
-  story.keep(0, "ports", "a");
-  story.keep(1, "ports", "b");
-  story.join_all();
-  EXPECT_EQ(story.start(0, {0, 1}).at("ports"), "0@host-0=a 1@host-1=b");
+  Scenario scenario(2);
+  scenario.keep(0, "ports", "a");
+  scenario.keep(1, "ports", "b");
+  scenario.join_all();
+  EXPECT_EQ(scenario.start(0, {0, 1}).at("ports"), "0@host-0=a 1@host-1=b");
 
-  story.change(1, "ports", "newer");
-  story.change(1, "ports", "newest");
+  scenario.change(1, "ports", "newer");
+  scenario.change(1, "ports", "newest");
 
-  EXPECT_EQ(story.start(1, {0, 1}).at("ports"), "0@host-0=a 1@host-1=newest");
-  EXPECT_EQ(story.error, "");
-  EXPECT_EQ(story.exchange.held(), 7U);
-  EXPECT_EQ(story.agents[1].introduce().size(), 1U) << "another leader is told the newest alone";
+  EXPECT_EQ(scenario.start(1, {0, 1}).at("ports"), "0@host-0=a 1@host-1=newest");
+  EXPECT_EQ(scenario.error, "");
+  EXPECT_EQ(scenario.exchange.held(), 7U);
+  EXPECT_EQ(scenario.agents[1].introduce().size(), 1U) << "another leader is told the newest alone";
 }
 
 TEST(ExchangeServer, IsNotReadyWhileAValueIsContributedAnew) {
-  Story story(1);
-  story.keep(0, "table", random_bytes(100'000));
-  story.join_all();
-  EXPECT_EQ(story.exchange.missing(0), "");
-  for (const Contribute& chunk : story.agents[0].keep("table", random_bytes(120'000))) {
-    story.carry_out(story.exchange.take(0, chunk));
-    const bool is_over = story.exchange.held() == 120'000U;
-    EXPECT_EQ(story.exchange.missing(0), is_over ? "" : "'table'");
+  Scenario scenario(1);
+  scenario.keep(0, "table", random_bytes(100'000));
+  scenario.join_all();
+  EXPECT_EQ(scenario.exchange.missing(0), "");
+  for (const Contribute& chunk : scenario.agents[0].keep("table", random_bytes(120'000))) {
+    scenario.carry_out(scenario.exchange.take(0, chunk));
+    const bool is_over = scenario.exchange.held() == 120'000U;
+    EXPECT_EQ(scenario.exchange.missing(0), is_over ? "" : "'table'");
   }
-  EXPECT_EQ(story.exchange.held(), 120'000U);
+  EXPECT_EQ(scenario.exchange.held(), 120'000U);
 }
 
 TEST(ExchangeServer, IsNotReadyBeforeAnUnannouncedValueArrives) {
-  Story story(1);
-  story.join_all();
-  const auto chunks = story.agents[0].keep("table", random_bytes(100'000));
-  story.carry_out(story.exchange.take(0, chunks.front()));
-  EXPECT_EQ(story.exchange.missing(0), "'table'");
+  Scenario scenario(1);
+  scenario.join_all();
+  const auto chunks = scenario.agents[0].keep("table", random_bytes(100'000));
+  scenario.carry_out(scenario.exchange.take(0, chunks.front()));
+  EXPECT_EQ(scenario.exchange.missing(0), "'table'");
 }
 
 TEST(ExchangeServer, GivesEverybodyAllPartsWhereThatIsTheRule) {
-  Story story(3);
+  Scenario scenario(3);
   const std::vector<std::string> parts = {random_bytes(100'000), "", std::string(100'000, 'x')};
-  story.keep(0, "table", parts[0]);
-  story.keep(2, "table", parts[2]);
-  story.join_all();
-  const auto read = read_parts(story.start(0, {0, 1, 2}, 1).at("table"));
+  scenario.keep(0, "table", parts[0]);
+  scenario.keep(2, "table", parts[2]);
+  scenario.join_all();
+  const auto read = read_parts(scenario.start(0, {0, 1, 2}, 1).at("table"));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, parts);
 }
 
 TEST(ExchangeServer, ForgetsALostNode) {
-  Story story(2);
-  story.keep(0, "ports", "a");
-  story.keep(1, "ports", "b");
-  story.join_all();
-  EXPECT_EQ(story.exchange.held(), 2U);
-  story.lose(1);
-  EXPECT_EQ(story.exchange.held(), 1U);
-  EXPECT_EQ(story.start(0, {0}).at("ports"), "0@host-0=a");
-  story.lose(0);
-  EXPECT_EQ(story.exchange.held(), 0U);
+  Scenario scenario(2);
+  scenario.keep(0, "ports", "a");
+  scenario.keep(1, "ports", "b");
+  scenario.join_all();
+  EXPECT_EQ(scenario.exchange.held(), 2U);
+  scenario.lose(1);
+  EXPECT_EQ(scenario.exchange.held(), 1U);
+  EXPECT_EQ(scenario.start(0, {0}).at("ports"), "0@host-0=a");
+  scenario.lose(0);
+  EXPECT_EQ(scenario.exchange.held(), 0U);
 }
 
 TEST(ExchangeServer, ForgetsALostNodeInTheMiddleOfAValue) {
-  Story story(1);
-  story.keep(0, "table", random_bytes(100'000));
-  story.exchange.add(0, {"table"});
-  story.carry_out(story.exchange.take(0, story.agents[0].introduce().front()));
-  EXPECT_EQ(story.exchange.held(), 100'000U) << "announced";
-  story.lose(0);
-  EXPECT_EQ(story.exchange.held(), 0U);
+  Scenario scenario(1);
+  scenario.keep(0, "table", random_bytes(100'000));
+  scenario.exchange.add(0, {"table"});
+  scenario.carry_out(scenario.exchange.take(0, scenario.agents[0].introduce().front()));
+  EXPECT_EQ(scenario.exchange.held(), 100'000U) << "announced";
+  scenario.lose(0);
+  EXPECT_EQ(scenario.exchange.held(), 0U);
 }
 
 TEST(ExchangeServer, ForgetsWhatWasMergedForALeaderThatIsGone) {
-  Story story(1);
-  story.keep(0, "ports", "a");
-  story.join(0);
-  const auto merged = story.exchange.begin(0, {{0, "old"}});
-  (void)story.agents[0].take(merged->front());
-  (void)story.agents[0].introduce();
-  EXPECT_TRUE(story.agents[0].start(0).empty());
+  Scenario scenario(1);
+  scenario.keep(0, "ports", "a");
+  scenario.join(0);
+  const auto merged = scenario.exchange.begin(0, {{0, "old"}});
+  (void)scenario.agents[0].take(merged->front());
+  (void)scenario.agents[0].introduce();
+  EXPECT_TRUE(scenario.agents[0].start(0).empty());
 }
 
 TEST(ExchangeServer, ReportsMissingResultsAtTheStart) {
-  Story story(2);
-  story.keep(0, "never", "a");
-  story.join_all();
-  (void)story.start(0, {0, 1});
-  EXPECT_EQ(story.error, "'never' has none of 2");
+  Scenario scenario(2);
+  scenario.keep(0, "never", "a");
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1});
+  EXPECT_EQ(scenario.error, "'never' has none of 2");
 }
 
 TEST(ExchangeServer, LimitsWhatComesOut) {
-  Story story(3);
+  Scenario scenario(3);
   for (std::size_t agent = 0; agent < 3; ++agent) {
-    story.keep(agent, "ports", std::string(100, 'x'));
+    scenario.keep(agent, "ports", std::string(100, 'x'));
   }
-  story.join_all();
-  (void)story.start(0, {0, 1, 2});
-  EXPECT_EQ(story.error, "'ports' of 3 nodes is 329 bytes long, expected at most 200");
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1, 2});
+  EXPECT_EQ(scenario.error, "'ports' of 3 nodes is 329 bytes long, expected at most 200");
 }
 
 TEST(ExchangeServer, LimitsTheLeadersMemory) {
-  Story story(2, 150'000);
-  story.keep(0, "table", random_bytes(100'000));
-  story.keep(1, "table", random_bytes(50'001));
-  story.join(0);
-  EXPECT_EQ(story.error, "");
-  story.join(1);
-  EXPECT_EQ(story.error,
+  Scenario scenario(2, 150'000);
+  scenario.keep(0, "table", random_bytes(100'000));
+  scenario.keep(1, "table", random_bytes(50'001));
+  scenario.join(0);
+  EXPECT_EQ(scenario.error, "");
+  scenario.join(1);
+  EXPECT_EQ(scenario.error,
             "'table' of 50001 bytes is too much: all nodes together may contribute 150000 bytes "
             "that are not merged yet");
 }
@@ -295,109 +295,109 @@ TEST(ExchangeServer, RefusesAnOversizedLocalValue) {
 // --- While an attempt runs ----------------------------------------------------------------------
 
 TEST(ExchangeServer, MergesManyRounds) {
-  Story story(2);
-  story.join_all();
-  (void)story.start(0, {0, 1});
+  Scenario scenario(2);
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1});
   for (int round = 0; round < 100; ++round) {
-    story.got.clear();
-    story.contribute(1, "fence", "b" + std::to_string(round));
-    EXPECT_EQ(story.got, Lines());
-    story.contribute(0, "fence", "a");
+    scenario.got.clear();
+    scenario.contribute(1, "fence", "b" + std::to_string(round));
+    EXPECT_EQ(scenario.got, Lines());
+    scenario.contribute(0, "fence", "a");
     const std::string merged = " fence " + std::to_string(round) + ": 0@host-0=a 1@host-1=b" + std::to_string(round);
-    EXPECT_EQ(story.got, (Lines{"0:" + merged, "1:" + merged}));
+    EXPECT_EQ(scenario.got, (Lines{"0:" + merged, "1:" + merged}));
   }
-  EXPECT_EQ(story.error, "");
-  EXPECT_LT(story.exchange.held(), 1'000U) << "nothing is kept of a round that is over";
+  EXPECT_EQ(scenario.error, "");
+  EXPECT_LT(scenario.exchange.held(), 1'000U) << "nothing is kept of a round that is over";
 }
 
 TEST(ExchangeServer, WaitsOnlyForTheListedNodes) {
-  Story story(4);
-  story.join_all();
-  (void)story.start(0, {3, 2, 1, 0});  // link 1 is node 2
-  story.contribute(1, "fence", "b", {{0}, {2}});
-  story.contribute(2, "fence", "c", {{1}, {3}});
-  story.contribute(3, "fence", "d", {{0}, {2}});
-  EXPECT_EQ(story.got, (Lines{"3: fence 0: 0@host-3=d 2@host-1=b", "1: fence 0: 0@host-3=d 2@host-1=b"}));
-  story.contribute(3, "fence", "e");  // of all: another group, and its own count of rounds
-  story.contribute(3, "fence", "f", {{0}, {2}});
-  EXPECT_EQ(story.error, "");
+  Scenario scenario(4);
+  scenario.join_all();
+  (void)scenario.start(0, {3, 2, 1, 0});  // link 1 is node 2
+  scenario.contribute(1, "fence", "b", {{0}, {2}});
+  scenario.contribute(2, "fence", "c", {{1}, {3}});
+  scenario.contribute(3, "fence", "d", {{0}, {2}});
+  EXPECT_EQ(scenario.got, (Lines{"3: fence 0: 0@host-3=d 2@host-1=b", "1: fence 0: 0@host-3=d 2@host-1=b"}));
+  scenario.contribute(3, "fence", "e");  // of all: another group, and its own count of rounds
+  scenario.contribute(3, "fence", "f", {{0}, {2}});
+  EXPECT_EQ(scenario.error, "");
 }
 
 TEST(ExchangeServer, DoesNotWaitForALostNode) {
-  Story story(3);
-  story.join_all();
-  (void)story.start(0, {0, 1, 2});
-  story.contribute(0, "fence", "a");
-  story.contribute(1, "fence", "b");
-  story.lose(2);
-  EXPECT_EQ(story.got.back(), "1: fence 0: 0@host-0=a 1@host-1=b");
-  story.contribute(0, "fence", "c");
-  story.contribute(1, "fence", "d");
-  EXPECT_EQ(story.got.back(), "1: fence 1: 0@host-0=c 1@host-1=d");
-  story.contribute(0, "fence", "e", {{0}, {2}});
-  EXPECT_EQ(story.got.back(), "0: fence 0: 0@host-0=e");
+  Scenario scenario(3);
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1, 2});
+  scenario.contribute(0, "fence", "a");
+  scenario.contribute(1, "fence", "b");
+  scenario.lose(2);
+  EXPECT_EQ(scenario.got.back(), "1: fence 0: 0@host-0=a 1@host-1=b");
+  scenario.contribute(0, "fence", "c");
+  scenario.contribute(1, "fence", "d");
+  EXPECT_EQ(scenario.got.back(), "1: fence 1: 0@host-0=c 1@host-1=d");
+  scenario.contribute(0, "fence", "e", {{0}, {2}});
+  EXPECT_EQ(scenario.got.back(), "0: fence 0: 0@host-0=e");
 }
 
 TEST(ExchangeServer, DropsTheContributionOfANodeLostDuringARound) {
-  Story story(3);
-  story.join_all();
-  (void)story.start(0, {0, 1, 2});
-  story.contribute(2, "fence", "c");
-  story.lose(2);
-  story.contribute(0, "fence", "a");
-  story.contribute(1, "fence", "b");
-  EXPECT_EQ(story.got.back(), "1: fence 0: 0@host-0=a 1@host-1=b");
+  Scenario scenario(3);
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1, 2});
+  scenario.contribute(2, "fence", "c");
+  scenario.lose(2);
+  scenario.contribute(0, "fence", "a");
+  scenario.contribute(1, "fence", "b");
+  EXPECT_EQ(scenario.got.back(), "1: fence 0: 0@host-0=a 1@host-1=b");
 }
 
 TEST(ExchangeServer, BeginsEachAttemptWithNewRounds) {
-  Story story(2);
-  story.join_all();
-  (void)story.start(0, {0, 1});
-  story.contribute(0, "fence", "old");
-  const auto late = story.agents[1].contribute("fence", "late", {});
-  story.exchange.end();
-  EXPECT_EQ(story.exchange.held(), 0U);
-  story.carry_out(story.exchange.take(1, late.front()));  // nothing runs
-  (void)story.start(1, {0, 1});
-  story.carry_out(story.exchange.take(1, late.front()));  // something else runs
-  EXPECT_EQ(story.exchange.held(), 0U);
-  story.contribute(0, "fence", "a");
-  story.contribute(1, "fence", "b");
-  EXPECT_EQ(story.got.back(), "1: fence 0: 0@host-0=a 1@host-1=b");
-  EXPECT_EQ(story.error, "");
+  Scenario scenario(2);
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1});
+  scenario.contribute(0, "fence", "old");
+  const auto late = scenario.agents[1].contribute("fence", "late", {});
+  scenario.exchange.end();
+  EXPECT_EQ(scenario.exchange.held(), 0U);
+  scenario.carry_out(scenario.exchange.take(1, late.front()));  // nothing runs
+  (void)scenario.start(1, {0, 1});
+  scenario.carry_out(scenario.exchange.take(1, late.front()));  // something else runs
+  EXPECT_EQ(scenario.exchange.held(), 0U);
+  scenario.contribute(0, "fence", "a");
+  scenario.contribute(1, "fence", "b");
+  EXPECT_EQ(scenario.got.back(), "1: fence 0: 0@host-0=a 1@host-1=b");
+  EXPECT_EQ(scenario.error, "");
 }
 
 TEST(ExchangeServer, IgnoresNodesOutsideTheAttempt) {
-  Story story(3);
-  story.join_all();
-  (void)story.start(0, {0, 1});
-  story.contribute(2, "fence", "c");
-  EXPECT_EQ(story.error, "");
-  EXPECT_EQ(story.exchange.held(), 0U);
+  Scenario scenario(3);
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1});
+  scenario.contribute(2, "fence", "c");
+  EXPECT_EQ(scenario.error, "");
+  EXPECT_EQ(scenario.exchange.held(), 0U);
 }
 
 TEST(ExchangeServer, ForgetsAHalfValueOfARoundWithItsAttempt) {
-  Story story(2);
-  story.join_all();
-  (void)story.start(0, {0, 1});
-  const auto chunks = story.agents[1].contribute("modex", random_bytes(100'000), {});
-  story.carry_out(story.exchange.take(1, chunks[0]));
-  (void)story.start(1, {0, 1});
+  Scenario scenario(2);
+  scenario.join_all();
+  (void)scenario.start(0, {0, 1});
+  const auto chunks = scenario.agents[1].contribute("modex", random_bytes(100'000), {});
+  scenario.carry_out(scenario.exchange.take(1, chunks[0]));
+  (void)scenario.start(1, {0, 1});
   for (std::size_t i = 1; i < chunks.size(); ++i) {
-    story.carry_out(story.exchange.take(1, chunks[i]));
+    scenario.carry_out(scenario.exchange.take(1, chunks[i]));
   }
-  story.contribute(1, "modex", "b");
-  story.contribute(0, "modex", "a");
-  EXPECT_EQ(story.error, "");
-  EXPECT_EQ(story.got.size(), 2U);
+  scenario.contribute(1, "modex", "b");
+  scenario.contribute(0, "modex", "a");
+  EXPECT_EQ(scenario.error, "");
+  EXPECT_EQ(scenario.got.size(), 2U);
 }
 
 TEST(ExchangeServer, ReportsWhyARoundHasNoResult) {
-  Story story(1);
-  story.join(0);
-  (void)story.start(0, {0});
-  story.contribute(0, "nothing", "a");
-  EXPECT_EQ(story.error, "'nothing' has none of 1");
+  Scenario scenario(1);
+  scenario.join(0);
+  (void)scenario.start(0, {0});
+  scenario.contribute(0, "nothing", "a");
+  EXPECT_EQ(scenario.error, "'nothing' has none of 1");
 }
 
 // --- Those who break the rules ------------------------------------------------------------------
@@ -405,18 +405,18 @@ TEST(ExchangeServer, ReportsWhyARoundHasNoResult) {
 class Breaches : public ::testing::Test {
  protected:
   void SetUp() override {
-    story.join_all();
-    (void)story.start(0, {0, 1});
+    scenario.join_all();
+    (void)scenario.start(0, {0, 1});
   }
   /// The leader's error when node 1 sends this chunk.
   std::string after(Chunk chunk) {
-    story.error.clear();
-    story.carry_out(story.exchange.take(1, Contribute{std::move(chunk)}));
-    return story.error;
+    scenario.error.clear();
+    scenario.carry_out(scenario.exchange.take(1, Contribute{std::move(chunk)}));
+    return scenario.error;
   }
   static Chunk piece_of(ValueId id, std::size_t size = 1) { return split({std::move(id), random_bytes(size)}).front(); }
 
-  Story story{2};
+  Scenario scenario{2};
 };
 
 TEST_F(Breaches, AreUnknownKeysAndKeysAtTheWrongTime) {
@@ -430,14 +430,14 @@ TEST_F(Breaches, AreTooManyBytes) {
   EXPECT_EQ(after(piece_of({"ports", 0, std::nullopt, {}}, 101)),
             "1: sent 101 bytes under 'ports', expected at most 100");
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {}}, 101)), "1: sent 101 bytes under 'fence', expected at most 100");
-  EXPECT_EQ(story.exchange.held(), 0U);
+  EXPECT_EQ(scenario.exchange.held(), 0U);
 }
 
 TEST_F(Breaches, AreADuplicateAndAnotherRound) {
   EXPECT_EQ(after(piece_of({"fence", 0, 1, {}})), "1: contributes to round 1 of 'fence', which is at round 0");
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {}})), "");
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {}})), "1: contributes twice to round 0 of 'fence'");
-  story.contribute(0, "fence", "a");
+  scenario.contribute(0, "fence", "a");
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {}})), "1: contributes to round 0 of 'fence', which is at round 1");
 }
 
@@ -453,11 +453,11 @@ TEST_F(Breaches, AreValuesThatDoNotUnpack) {
   Chunk bomb = split({{"modex", 0, 0, {}}, std::string(200'000, 'x')}).front();
   bomb.size = 100'000;
   EXPECT_EQ(after(bomb), "1: sent a value under 'modex' that does not unpack to the 100000 bytes that were announced");
-  EXPECT_EQ(story.exchange.held(), 0U);
+  EXPECT_EQ(scenario.exchange.held(), 0U);
 }
 
 TEST_F(Breaches, AreNotCountedForLostNodes) {
-  story.lose(1);
+  scenario.lose(1);
   EXPECT_EQ(after(piece_of({"exec", 0, 0, {}})), "");
 }
 

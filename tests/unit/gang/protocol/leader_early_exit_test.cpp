@@ -1,5 +1,5 @@
 // A rank that ends with 0 while others work on.
-#include "gang/protocol/leader_story.hpp"
+#include "gang/protocol/leader_scenario.hpp"
 
 namespace muster::gang {
 namespace {
@@ -16,102 +16,102 @@ GangConfig limited(GangConfig config, milliseconds limit) {
 }
 
 TEST(EarlyExit, IsNoFailure) {
-  LeaderStory story = running(2);
-  (void)story.read_signal(1, success_of(2));
+  LeaderScenario scenario = running(2);
+  (void)scenario.receive(1, success_of(2));
 
-  EXPECT_EQ(story.wait(std::chrono::hours(2)), "") << "inputs may be uneven";
-  EXPECT_EQ(story.state(), State::Running);
+  EXPECT_EQ(scenario.wait(std::chrono::hours(2)), "") << "inputs may be uneven";
+  EXPECT_EQ(scenario.state(), State::Running);
 }
 
 TEST(EarlyExit, EndsAHungJobAfterTheTimeout) {
-  LeaderStory story = running(limited(job_of(2), seconds(60)), 2);
-  (void)story.read_signal(1, success_of(3));
-  EXPECT_EQ(story.wait(seconds(59)), "");
+  LeaderScenario scenario = running(limited(job_of(2), seconds(60)), 2);
+  (void)scenario.receive(1, success_of(3));
+  EXPECT_EQ(scenario.wait(seconds(59)), "");
 
-  EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is hung 86");
-  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 0-2 have not ended");
-  EXPECT_FALSE(story.end->first_failure);
+  EXPECT_EQ(scenario.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is hung 86");
+  EXPECT_EQ(scenario.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 0-2 have not ended");
+  EXPECT_FALSE(scenario.end->first_failure);
 }
 
 TEST(EarlyExit, CountsFromTheFirstOne) {
-  LeaderStory story = running(limited(job_of(2), seconds(60)), 2);
-  (void)story.read_signal(1, success_of(3));
-  (void)story.wait(seconds(50));
-  (void)story.read_signal(0, success_of(0));
+  LeaderScenario scenario = running(limited(job_of(2), seconds(60)), 2);
+  (void)scenario.receive(1, success_of(3));
+  (void)scenario.wait(seconds(50));
+  (void)scenario.receive(0, success_of(0));
 
-  EXPECT_NE(story.wait(seconds(10)), "");
-  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 1-2 have not ended");
+  EXPECT_NE(scenario.wait(seconds(10)), "");
+  EXPECT_EQ(scenario.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 1-2 have not ended");
 }
 
 TEST(EarlyExit, FailsTheJobWhereItIsForbidden) {
-  LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.read_signal(1, success_of(3));
+  LeaderScenario scenario = running(forbidding(job_of(2)), 2);
+  (void)scenario.receive(1, success_of(3));
 
-  EXPECT_EQ(story.wait(seconds(10)), "0,1: stop 0 by SIGTERM, the end is failed 1");
-  ASSERT_TRUE(story.end->first_failure);
-  EXPECT_TRUE(story.end->first_failure->is_early_exit);
-  EXPECT_EQ(story.end->first_failure->global_rank.value, 3);
-  EXPECT_EQ(story.end->first_failure->node.value, 1);
-  EXPECT_EQ(story.end->first_failure->host, "host-b");
-  EXPECT_EQ(story.end->reason, "rank 3 ended early: 10.00 s later ranks 0-2 have not ended");
+  EXPECT_EQ(scenario.wait(seconds(10)), "0,1: stop 0 by SIGTERM, the end is failed 1");
+  ASSERT_TRUE(scenario.end->first_failure);
+  EXPECT_TRUE(scenario.end->first_failure->is_early_exit);
+  EXPECT_EQ(scenario.end->first_failure->global_rank.value, 3);
+  EXPECT_EQ(scenario.end->first_failure->node.value, 1);
+  EXPECT_EQ(scenario.end->first_failure->host, "host-b");
+  EXPECT_EQ(scenario.end->reason, "rank 3 ended early: 10.00 s later ranks 0-2 have not ended");
 }
 
 TEST(EarlyExit, NamesItsNodeAfterThatNodeIsGone) {
-  LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.read_signal(1, success_of(2));
-  (void)story.read_signal(1, last_success_of(3));
-  (void)story.read_signal(1, AttemptOver{});
-  (void)story.lose(1);
+  LeaderScenario scenario = running(forbidding(job_of(2)), 2);
+  (void)scenario.receive(1, success_of(2));
+  (void)scenario.receive(1, last_success_of(3));
+  (void)scenario.receive(1, AttemptOver{});
+  (void)scenario.lose(1);
 
-  (void)story.wait(seconds(10));
-  ASSERT_TRUE(story.end && story.end->first_failure);
-  EXPECT_EQ(story.end->first_failure->node.value, 1);
-  EXPECT_EQ(story.end->first_failure->host, "host-b");
+  (void)scenario.wait(seconds(10));
+  ASSERT_TRUE(scenario.end && scenario.end->first_failure);
+  EXPECT_EQ(scenario.end->first_failure->node.value, 1);
+  EXPECT_EQ(scenario.end->first_failure->host, "host-b");
 }
 
 TEST(EarlyExit, KeepsTheFailureAsItWasFound) {
-  LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.read_signal(1, success_of(3));
-  (void)story.wait(seconds(10));
-  (void)story.read_signal(0, AttemptOver{0, failure_of(3), std::nullopt});
-  (void)story.read_signal(1, AttemptOver{});
+  LeaderScenario scenario = running(forbidding(job_of(2)), 2);
+  (void)scenario.receive(1, success_of(3));
+  (void)scenario.wait(seconds(10));
+  (void)scenario.receive(0, AttemptOver{0, failure_of(3), std::nullopt});
+  (void)scenario.receive(1, AttemptOver{});
 
-  EXPECT_TRUE(story.end->first_failure->is_early_exit);
+  EXPECT_TRUE(scenario.end->first_failure->is_early_exit);
 }
 
 TEST(EarlyExit, WaitsForItsTimeout) {
-  LeaderStory story = running(forbidding(limited(job_of(2), seconds(100))), 2);
-  (void)story.read_signal(1, success_of(3));
-  EXPECT_EQ(story.wait(seconds(99)), "");
+  LeaderScenario scenario = running(forbidding(limited(job_of(2), seconds(100))), 2);
+  (void)scenario.receive(1, success_of(3));
+  EXPECT_EQ(scenario.wait(seconds(99)), "");
 
-  EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is failed 1");
+  EXPECT_EQ(scenario.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is failed 1");
 }
 
 TEST(EarlyExit, IsNoneWhenTheOtherRanksEndInTime) {
-  LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.read_signal(1, last_success_of(3));
-  (void)story.wait(seconds(9));
-  EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  LeaderScenario scenario = running(forbidding(job_of(2)), 2);
+  (void)scenario.receive(1, last_success_of(3));
+  (void)scenario.wait(seconds(9));
+  EXPECT_EQ(scenario.receive(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 
-  EXPECT_EQ(story.wait(seconds(20)), "") << "its deadline is forgotten";
+  EXPECT_EQ(scenario.wait(seconds(20)), "") << "its deadline is forgotten";
 }
 
 TEST(EarlyExit, IsNoneOfANodeWithoutDecidingWorkers) {
-  LeaderStory story = running(forbidding(job_of(2)), 2);
+  LeaderScenario scenario = running(forbidding(job_of(2)), 2);
   Succeeded none;
   none.is_last = true;
-  (void)story.read_signal(1, none);
+  (void)scenario.receive(1, none);
 
-  EXPECT_EQ(story.wait(seconds(60)), "");
+  EXPECT_EQ(scenario.wait(seconds(60)), "");
 }
 
 TEST(EarlyExit, IsForgottenByTheNextAttempt) {
-  LeaderStory story = running(restarting(limited(job_of(2), seconds(60))), 2);
-  (void)story.read_signal(1, success_of(3));
-  EXPECT_EQ(story.wait(seconds(60)), "0,1: stop 0 by SIGTERM") << "a hung job may restart";
-  EXPECT_NE(story.end_all().find("start 1"), std::string::npos);
+  LeaderScenario scenario = running(restarting(limited(job_of(2), seconds(60))), 2);
+  (void)scenario.receive(1, success_of(3));
+  EXPECT_EQ(scenario.wait(seconds(60)), "0,1: stop 0 by SIGTERM") << "a hung job may restart";
+  EXPECT_NE(scenario.end_all().find("start 1"), std::string::npos);
 
-  EXPECT_EQ(story.wait(seconds(600)), "");
+  EXPECT_EQ(scenario.wait(seconds(600)), "");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Leases: workers without their agent end before the leader starts the next attempt.
 #include "gang/protocol/fence.hpp"
-#include "participant_story.hpp"
+#include "participant_scenario.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ constexpr milliseconds kTimeout{8'000};
 constexpr double kOrphanLimit = 8;  // seconds: the job may go on without the node
 
 TEST(Lease, IsOneOfWorkers) {
-  EXPECT_EQ(ParticipantStory().lease(), Lease{});
+  EXPECT_EQ(ParticipantScenario().lease(), Lease{});
   EXPECT_EQ(joined().lease(), Lease{});
   EXPECT_EQ(running_participant().lease(), (Lease{kTimeout, {}}));
   EXPECT_EQ(stopping().lease(), (Lease{kTimeout, {}}));
@@ -19,58 +19,58 @@ TEST(Lease, IsOneOfWorkers) {
 }
 
 TEST(Lease, IsReleasedWhenAllWorkersAreGoneBeforeTheirOutputIsDrained) {
-  ParticipantStory story = running_participant(kOrphanLimit);
-  (void)story.happen(LinkDown{"closed the connection"});
-  EXPECT_TRUE(story.lease().gone_by);
+  ParticipantScenario scenario = running_participant(kOrphanLimit);
+  (void)scenario.happen(LinkDown{"closed the connection"});
+  EXPECT_TRUE(scenario.lease().gone_by);
 
-  (void)story.happen(WorkersGone{});
-  EXPECT_EQ(story.lease(), Lease{});
-  EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
+  (void)scenario.happen(WorkersGone{});
+  EXPECT_EQ(scenario.lease(), Lease{});
+  EXPECT_EQ(scenario.happen(AttemptOver{}), "leave: lost 69");
 }
 
 TEST(Lease, IsTakenAnewWithTheNextAttempt) {
-  ParticipantStory story = stopping();
-  (void)story.happen(WorkersGone{});
-  (void)story.happen(AttemptOver{});
-  (void)story.read_signal(start_of(1));
-  EXPECT_EQ(story.lease(), (Lease{kTimeout, {}}));
+  ParticipantScenario scenario = stopping();
+  (void)scenario.happen(WorkersGone{});
+  (void)scenario.happen(AttemptOver{});
+  (void)scenario.receive(start_of(1));
+  EXPECT_EQ(scenario.lease(), (Lease{kTimeout, {}}));
 }
 
 TEST(Lease, IsNoneInAJobOfOneNode) {
   GangConfig config = agent_of();
   config.job.most_nodes = config.job.least_nodes = 1;
-  ParticipantStory story(config);
-  (void)story.happen(LinkUp{/*is_own=*/true});
-  (void)story.read_signal(Admitted{NodeRank{0}, 8});
-  (void)story.read_signal(start_of(0));
+  ParticipantScenario scenario(config);
+  (void)scenario.happen(LinkUp{/*is_own=*/true});
+  (void)scenario.receive(Admitted{NodeRank{0}, 8});
+  (void)scenario.receive(start_of(0));
 
-  EXPECT_EQ(story.state(), Participant::State::Running);
-  EXPECT_EQ(story.lease(), Lease{});
-  EXPECT_EQ(story.next_wake(), std::nullopt);
+  EXPECT_EQ(scenario.state(), Participant::State::Running);
+  EXPECT_EQ(scenario.lease(), Lease{});
+  EXPECT_EQ(scenario.next_wake(), std::nullopt);
 }
 
 TEST(Lease, IsRenewedFourTimesBeforeItIsOver) {
-  for (ParticipantStory story : {running_participant(), leading()}) {
-    (void)story.read_signal(start_of(0));
-    const int before = story.wakes;
-    (void)story.wait(kTimeout);
-    EXPECT_GE(story.wakes - before, 4);
-    EXPECT_LE(story.wakes - before, 5);
+  for (ParticipantScenario scenario : {running_participant(), leading()}) {
+    (void)scenario.receive(start_of(0));
+    const int before = scenario.wakes;
+    (void)scenario.wait(kTimeout);
+    EXPECT_GE(scenario.wakes - before, 4);
+    EXPECT_LE(scenario.wakes - before, 5);
   }
 }
 
 TEST(Lease, EndsBeforeTheLeaderContinues) {
-  ParticipantStory story = running_participant(kOrphanLimit);
-  story.leader_answers = false;
-  const Instant last_answered = story.now();
+  ParticipantScenario scenario = running_participant(kOrphanLimit);
+  scenario.leader_answers = false;
+  const Instant last_answered = scenario.now();
   const Instant gone_by = last_answered + guards_limit(kTimeout);
-  EXPECT_EQ(story.lease().gone_by, gone_by);
+  EXPECT_EQ(scenario.lease().gone_by, gone_by);
 
-  (void)story.wait(kTimeout / 2);
-  EXPECT_EQ(story.lease().gone_by, gone_by) << "what the leader does not answer counts for nothing";
-  (void)story.wait(kTimeout / 2);
-  EXPECT_EQ(story.state(), Participant::State::Stopping) << "it has lost its leader";
-  EXPECT_EQ(story.lease().gone_by, gone_by);
+  (void)scenario.wait(kTimeout / 2);
+  EXPECT_EQ(scenario.lease().gone_by, gone_by) << "what the leader does not answer counts for nothing";
+  (void)scenario.wait(kTimeout / 2);
+  EXPECT_EQ(scenario.state(), Participant::State::Stopping) << "it has lost its leader";
+  EXPECT_EQ(scenario.lease().gone_by, gone_by);
 
   Fence fence(kTimeout, last_answered);
   fence.note_loss(last_answered);
@@ -84,10 +84,10 @@ TEST(Lease, LeavesTheAgentTimeToEndItsWorkersItself) {
 }
 
 TEST(Lease, IsProlongedByAnswers) {
-  ParticipantStory story = running_participant(kOrphanLimit);
-  (void)story.wait(kTimeout * 4);
-  ASSERT_FALSE(story.beats.empty());
-  EXPECT_EQ(story.lease().gone_by, story.beats.back() + guards_limit(kTimeout));
+  ParticipantScenario scenario = running_participant(kOrphanLimit);
+  (void)scenario.wait(kTimeout * 4);
+  ASSERT_FALSE(scenario.beats.empty());
+  EXPECT_EQ(scenario.lease().gone_by, scenario.beats.back() + guards_limit(kTimeout));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Two agents of a job on one host whose workers are given the same accelerators.
-#include "gang/protocol/leader_story.hpp"
+#include "gang/protocol/leader_scenario.hpp"
 
 namespace muster::gang {
 namespace {
@@ -30,15 +30,15 @@ TEST(SharedDevices, AreNoneWhereNoNumberMeansTheSameDevice) {
 }
 
 TEST(SharedDevices, AreSaidToAllNodesAtTheFirstStartAlone) {
-  LeaderStory story(restarting(job_of(3)));
+  LeaderScenario scenario(restarting(job_of(3)));
   for (const LinkId link : {LinkId{1}, LinkId{2}}) {
-    Join join = story.join_of(link, static_cast<int>(link));
+    Join join = scenario.join_of(link, static_cast<int>(link));
     join.node.devices = {"0", "1"};
     join.node.device_view = "host a";
-    const std::string answer = story.arrive(link, join);
+    const std::string answer = scenario.arrive(link, join);
     EXPECT_EQ(answer.find("announce: nodes 1-2 are on one host, host-b") != std::string::npos, link == 2) << answer;
   }
-  EXPECT_EQ(story.fail_all(0).find("announce"), std::string::npos);
+  EXPECT_EQ(scenario.fail_all(0).find("announce"), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Messages and actions of the gang in words, so that a test reads as a story.
+// Messages and actions of the gang in words, so that a test reads as a scenario.
 
 #include "gang/protocol/leader.hpp"
 #include "gang/protocol/participant.hpp"

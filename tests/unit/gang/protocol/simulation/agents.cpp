@@ -330,7 +330,7 @@ void World::act(const SendTo& wanted) {
   for (const LinkId link : wanted.links) {
     finding_.messages += std::holds_alternative<Heartbeat>(wanted.message) ? 0 : 1;
     if (link == kOwnLink) {
-      at(now_, [this, life, message = wanted.message] { read_signal(0, life, message); });
+      at(now_, [this, life, message = wanted.message] { receive(0, life, message); });
     } else {
       send(link, Direction::ToAgent, wanted.message);
     }
@@ -359,7 +359,7 @@ void World::act(const GangClosed& /*wanted*/) {
   }
 }
 
-void World::read_signal(std::size_t index, int life, const Message& message) {
+void World::receive(std::size_t index, int life, const Message& message) {
   Host& host = hosts_[index];
   if (host.is_running && host.life == life && std::holds_alternative<Admitted>(message)) {
     host.gang = generation_;

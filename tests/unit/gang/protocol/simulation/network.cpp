@@ -74,7 +74,7 @@ void World::deliver(LinkId link, Direction direction, const Packet& packet) {
   if (is_to_leader) {
     deliver_to_leader(link, packet);
   } else if (const auto* const message = std::get_if<Message>(&packet)) {
-    read_signal(index, life, *message);
+    receive(index, life, *message);
   } else {
     tell_agent(index, life, LinkDown{"closed the connection"});
   }

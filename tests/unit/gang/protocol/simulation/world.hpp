@@ -171,7 +171,7 @@ class World {
   void act(const LookUpHosts& /*wanted*/);
   void act(const LogLine& wanted) { log("leader says: ", wanted.text); }
   void act(const GangClosed& /*wanted*/);
-  void read_signal(std::size_t index, int life, const Message& message);
+  void receive(std::size_t index, int life, const Message& message);
 
   // The network.
   [[nodiscard]] bool is_cut(const Connection& connection, Direction direction) const;

@@ -1,4 +1,4 @@
-"""Reads the events of the worker `witness`, and orders it to end."""
+"""Reads the events of the worker `event_worker`, and orders it to end."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from .deadlines import HANG, wait_until
 
 
 @dataclass(frozen=True)
-class Testimony:
+class WorkerEvent:
     """One thing that happened to one worker. `at` is a moment of time.monotonic()."""
 
     __test__ = False  # not one of pytest's
@@ -53,12 +53,12 @@ class Testimony:
         return self.details[7]
 
 
-def _testimony(line):
+def _worker_event(line):
     at, what, attempt, rank, pid, *details = line.split()
-    return Testimony(float(at), what, int(attempt), int(rank), int(pid), tuple(details))
+    return WorkerEvent(float(at), what, int(attempt), int(rank), int(pid), tuple(details))
 
 
-class Witnesses:
+class WorkerEvents:
     """All workers that use one folder: those of all attempts on all nodes."""
 
     def __init__(self, folder):
@@ -70,7 +70,7 @@ class Witnesses:
         if not file.exists():
             return []
         whole_lines, _, _ = file.read_text().rpartition("\n")
-        return [_testimony(line) for line in whole_lines.splitlines()]
+        return [_worker_event(line) for line in whole_lines.splitlines()]
 
     def told(self, what, attempt=None, ranks=None):
         return [
@@ -82,7 +82,7 @@ class Witnesses:
         ]
 
     def wait_for(self, what, times=1, attempt=None, ranks=None, seconds=HANG):
-        """The testimonies, once there are that many. By default of any attempt and any rank."""
+        """The events, once there are that many. By default of any attempt and any rank."""
         wait_until(
             lambda: len(self.told(what, attempt, ranks)) >= times,
             lambda: f"'{what}' {times} times (attempt {attempt}, ranks {ranks}) among:\n"

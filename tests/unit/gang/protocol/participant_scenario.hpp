@@ -28,15 +28,15 @@ using std::chrono::seconds;
   return config;
 }
 
-class ParticipantStory {
+class ParticipantScenario {
  public:
-  explicit ParticipantStory(GangConfig config = agent_of()) : participant_(std::move(config), now_) {
+  explicit ParticipantScenario(GangConfig config = agent_of()) : participant_(std::move(config), now_) {
     first_words = take(participant_.start());
   }
 
   /// Passes an event to the agent and returns its actions. Heartbeats and their answers have no text.
   std::string happen(const ParticipantEvent& event) { return take(participant_.on(event, now_)); }
-  std::string read_signal(Message message) { return happen(FromLeader{std::move(message)}); }
+  std::string receive(Message message) { return happen(FromLeader{std::move(message)}); }
   std::string signal(int number) { return happen(StopSignal{number}); }
 
   /// Lets time pass, wakes the agent at its timers, and returns its actions.
@@ -114,7 +114,7 @@ class ParticipantStory {
     for (; new_beats > 0; --new_beats) {
       beats.push_back(now_);
       if (leader_answers) {
-        add(text, read_signal(Heartbeat{}));
+        add(text, receive(Heartbeat{}));
       }
     }
     return text;
@@ -124,12 +124,12 @@ class ParticipantStory {
   Participant participant_;
 };
 
-[[nodiscard]] inline ParticipantStory joined(GangConfig config = agent_of()) {
-  ParticipantStory story(std::move(config));
-  (void)story.happen(LinkUp{});
-  (void)story.read_signal(Admitted{NodeRank{1}, 8});
-  EXPECT_EQ(story.state(), Participant::State::Joined);
-  return story;
+[[nodiscard]] inline ParticipantScenario joined(GangConfig config = agent_of()) {
+  ParticipantScenario scenario(std::move(config));
+  (void)scenario.happen(LinkUp{});
+  (void)scenario.receive(Admitted{NodeRank{1}, 8});
+  EXPECT_EQ(scenario.state(), Participant::State::Joined);
+  return scenario;
 }
 
 [[nodiscard]] inline Start start_of(int attempt, double orphan_limit = 0) {
@@ -142,36 +142,36 @@ class ParticipantStory {
 }
 
 /// Workers of attempt 0 run. With a limit, the job may go on without this node.
-[[nodiscard]] inline ParticipantStory running_participant(double orphan_limit = 0) {
-  ParticipantStory story = joined();
-  EXPECT_EQ(story.read_signal(start_of(0, orphan_limit)), "start workers of 0");
-  EXPECT_EQ(story.state(), Participant::State::Running);
-  return story;
+[[nodiscard]] inline ParticipantScenario running_participant(double orphan_limit = 0) {
+  ParticipantScenario scenario = joined();
+  EXPECT_EQ(scenario.receive(start_of(0, orphan_limit)), "start workers of 0");
+  EXPECT_EQ(scenario.state(), Participant::State::Running);
+  return scenario;
 }
 
 /// The leader has had attempt 0 stopped; with an end, there is no other attempt.
-[[nodiscard]] inline ParticipantStory stopping(std::optional<JobEnd> end = std::nullopt, double orphan_limit = 0) {
-  ParticipantStory story = running_participant(orphan_limit);
-  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
+[[nodiscard]] inline ParticipantScenario stopping(std::optional<JobEnd> end = std::nullopt, double orphan_limit = 0) {
+  ParticipantScenario scenario = running_participant(orphan_limit);
+  EXPECT_EQ(scenario.receive(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
             "stop workers by SIGTERM");
-  EXPECT_EQ(story.state(), Participant::State::Stopping);
-  return story;
+  EXPECT_EQ(scenario.state(), Participant::State::Stopping);
+  return scenario;
 }
 
 /// Nothing of attempt 0 is left here.
-[[nodiscard]] inline ParticipantStory over(std::optional<JobEnd> end = std::nullopt) {
-  ParticipantStory story = stopping(std::move(end));
-  EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
-  EXPECT_EQ(story.state(), Participant::State::Over);
-  return story;
+[[nodiscard]] inline ParticipantScenario over(std::optional<JobEnd> end = std::nullopt) {
+  ParticipantScenario scenario = stopping(std::move(end));
+  EXPECT_EQ(scenario.happen(AttemptOver{}), "tell ended 0");
+  EXPECT_EQ(scenario.state(), Participant::State::Over);
+  return scenario;
 }
 
 /// The leader's own agent, whose link is no socket.
-[[nodiscard]] inline ParticipantStory leading() {
-  ParticipantStory story;
-  EXPECT_EQ(story.happen(LinkUp{/*is_own=*/true}), "tell join as node 1");
-  (void)story.read_signal(Admitted{NodeRank{0}, 8});
-  return story;
+[[nodiscard]] inline ParticipantScenario leading() {
+  ParticipantScenario scenario;
+  EXPECT_EQ(scenario.happen(LinkUp{/*is_own=*/true}), "tell join as node 1");
+  (void)scenario.receive(Admitted{NodeRank{0}, 8});
+  return scenario;
 }
 
 [[nodiscard]] inline JobEnd end_of(Verdict verdict, int exit_code) {

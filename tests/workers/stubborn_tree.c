@@ -1,5 +1,5 @@
-// Starts processes that are hard to end, the heads. All of them ignore TERM, INT, HUP, QUIT, USR1,
-// USR2 and PIPE. Prints "<pid> <head>" for each and then "ready":
+// Starts processes that are hard to end. All of them ignore TERM, INT, HUP, QUIT, USR1,
+// USR2 and PIPE. Prints "<pid> <name>" for each and then "ready":
 //
 //   body     the worker itself
 //   child    in the worker's own process group
@@ -9,7 +9,7 @@
 //   nameless a daemon whose environment is empty, so no marker tells whose it is
 //   deep     the grandchild of a daemon, in yet another session
 //
-// With an exit code as its argument the body ends with it once all heads are there.
+// With an exit code as its argument the body ends with it once all are there.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +35,9 @@ static void sleep_for_ever(void) {
   }
 }
 
-static void announce(const char* head) {
+static void announce(const char* name) {
   char line[64];
-  const int size = snprintf(line, sizeof line, "%d %s\n", (int)getpid(), head);
+  const int size = snprintf(line, sizeof line, "%d %s\n", (int)getpid(), name);
   (void)!write(ready[1], line, (size_t)size);
   close(ready[0]);
   close(ready[1]);
@@ -80,7 +80,7 @@ static void be_frozen(void) {
 static void be_nameless(void) {
   drop_the_streams();
   announce("nameless");
-  char* const argv[] = {(char*)"hydra", (char*)"nameless", NULL};
+  char* const argv[] = {(char*)"stubborn_tree", (char*)"nameless", NULL};
   char* const environment[] = {NULL};
   execve("/proc/self/exe", argv, environment);
   _exit(71);
@@ -113,17 +113,17 @@ static void grow_daemon(void (*be)(void)) {
   waitpid(between, NULL, 0);
 }
 
-// Passes on what the heads say, and ends when each of them has said it.
-static void wait_for_heads(int heads) {
+// Passes on what they print, and ends when each has printed it.
+static void wait_for_processes(int count) {
   char text[1024];
   size_t used = 0;
-  while (heads > 0) {
+  while (count > 0) {
     const ssize_t size = read(ready[0], text + used, sizeof text - used);
     if (size <= 0) {
       _exit(71);
     }
     for (ssize_t i = 0; i < size; ++i) {
-      heads -= text[used + (size_t)i] == '\n';
+      count -= text[used + (size_t)i] == '\n';
     }
     used += (size_t)size;
   }
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
   grow_daemon(be_frozen);
   grow_daemon(be_nameless);
   grow_daemon(be_deep);
-  wait_for_heads(6);
+  wait_for_processes(6);
   if (argc > 1) {
     return atoi(argv[1]);
   }

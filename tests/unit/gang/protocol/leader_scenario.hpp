@@ -40,10 +40,10 @@ using std::chrono::seconds;
   return config;
 }
 
-class LeaderStory {
+class LeaderScenario {
  public:
   /// The leader's own agent is there from the start, with two slots as everybody here.
-  explicit LeaderStory(const GangConfig& config, std::optional<int> own_rank = 0)
+  explicit LeaderScenario(const GangConfig& config, std::optional<int> own_rank = 0)
       : config_(config), leader_(std::make_unique<Leader>(config, now_)) {
     first_words = arrive(kOwnLink, own_rank);
   }
@@ -78,7 +78,7 @@ class LeaderStory {
     return last;
   }
 
-  std::string read_signal(LinkId link, Message message) { return happen(Received{link, std::move(message)}); }
+  std::string receive(LinkId link, Message message) { return happen(Received{link, std::move(message)}); }
   std::string lose(LinkId link) {
     breathing_.erase(link);
     return happen(LinkLost{link, "closed the connection"});
@@ -87,13 +87,13 @@ class LeaderStory {
   std::string end_all(int attempt = 0) {
     std::string last;
     for (const LinkId link : std::vector<LinkId>(leader_->nodes())) {
-      last = read_signal(link, AttemptOver{attempt, std::nullopt, std::nullopt});
+      last = receive(link, AttemptOver{attempt, std::nullopt, std::nullopt});
     }
     return last;
   }
   /// An attempt from the first failure until nothing is alive any more.
   std::string fail_all(int attempt, const Failure& failure = failure_of(1)) {
-    (void)read_signal(kOwnLink, Failed{attempt, failure});
+    (void)receive(kOwnLink, Failed{attempt, failure});
     return end_all(attempt);
   }
 
@@ -194,14 +194,14 @@ class LeaderStory {
 };
 
 /// A job of nodes 0 to n-1 whose first attempt runs.
-[[nodiscard]] inline LeaderStory running(const GangConfig& config, int nodes) {
-  LeaderStory story(config);
-  (void)story.arrive_all(nodes);
-  (void)story.wait(config.job.least_nodes == config.job.most_nodes ? milliseconds(0) : config.options.last_call);
-  EXPECT_EQ(story.state(), Leader::State::Running);
-  return story;
+[[nodiscard]] inline LeaderScenario running(const GangConfig& config, int nodes) {
+  LeaderScenario scenario(config);
+  (void)scenario.arrive_all(nodes);
+  (void)scenario.wait(config.job.least_nodes == config.job.most_nodes ? milliseconds(0) : config.options.last_call);
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+  return scenario;
 }
-[[nodiscard]] inline LeaderStory running(int nodes) {
+[[nodiscard]] inline LeaderScenario running(int nodes) {
   return running(job_of(nodes), nodes);
 }
 

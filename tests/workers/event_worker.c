@@ -1,4 +1,4 @@
-// Reports its events to a test:  witness FOLDER [WORD...]
+// Reports its events to a test:  event_worker FOLDER [WORD...]
 //
 // Each thing that happens is one line of FOLDER/events, written at once:
 //   <seconds of the monotonic clock> <what> <attempt> <global rank> <pid> [details]
@@ -130,7 +130,7 @@ static void live_without_streams(void) {
   close(null);
 }
 
-// The signals of the witness are blocked in it as well, so it ignores them all.
+// The signals of the event_worker are blocked in it as well, so it ignores them all.
 static void have_a_child(void) {
   if (fork() == 0) {
     for (;;) {
