@@ -91,8 +91,11 @@ constexpr milliseconds kBetweenTables{2'000};
 /// Moves the cursor to the upper left corner and erases all below it.
 constexpr const char* kRepaint = "\033[H\033[J";
 
-Result<control::FoundAgent> find_agent(const ControlOptions& options, const Snapshot& snapshot) {
-  return control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")), options.job);
+/// Prints all jobs: `muster status` where several run.
+Result<int> list_jobs(const std::vector<control::FoundAgent>& jobs, bool is_json) {
+  return print(is_json ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
+                       : control::jobs_table(jobs, control::now_since_1970()) +
+                             "Of one of them: muster status --job PID\n");
 }
 
 Result<control::Request> request_of(Command command, const ControlOptions& options) {
@@ -134,8 +137,11 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   const json::value* const deadline = notice->get_object().if_contains("deadline");
   boost::system::error_code error;
   const double until = deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
-  return "all workers are told: they have " + format_seconds(std::max(until - control::now_since_1970(), 0.0)) +
-         " s to save\n";
+  const json::value* const told = notice->get_object().if_contains("told");
+  constexpr std::size_t kMostBytes = 512;
+  return "the workers have " + format_seconds(std::max(until - control::now_since_1970(), 0.0)) + " s to save" +
+         (told != nullptr && told->is_string() ? "; " + one_line(std::string(told->get_string()), kMostBytes) : "") +
+         "\n";
 }
 
 /// The answer has a sentence about NCCL if it was to be asked.
@@ -178,7 +184,12 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   ControlOptions options;
   TRY(read_rows(options, find_subcommand(line.command)->options().options, line.settings));
   const auto request = TRY(request_of(line.command, options));
-  const auto agent = TRY(find_agent(options, snapshot));
+  const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
+  const auto jobs = control::choose_jobs(found, options.job);
+  if (line.command == Command::Status && !options.job && jobs.size() > 1) {
+    return list_jobs(jobs, options.is_json);
+  }
+  const auto agent = TRY(control::choose_agent(found, options.job));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {
     return watch(agent);
   }

@@ -86,6 +86,21 @@ Result<When> read_when(const Sourced<std::string>& given) {
   return read_word<"auto, always or never", When::Auto, When::Always, When::Never>(given);
 }
 
+Result<ConsoleTimes> read_console_times(const Sourced<std::string>& given) {
+  constexpr std::string_view kForWorkers = ",workers";
+  ConsoleTimes times;
+  times.of_workers = given.value.ends_with(kForWorkers);
+  Sourced<std::string> form = given;
+  form.value.resize(given.value.size() - (times.of_workers ? kForWorkers.size() : 0));
+  const auto read = read_word<"off, relative, utc or local", ConsoleTime::Off, ConsoleTime::Relative, ConsoleTime::Utc,
+                              ConsoleTime::Local>(form);
+  if (!read) {
+    return wrong_value(given, "off, relative, utc or local, and behind it ,workers if their lines are to have it, too");
+  }
+  times.clock.form = *read;
+  return times;
+}
+
 Result<std::string> read_folder(const Sourced<std::string>& given) {
   return given.value.empty() ? Result<std::string>(wrong_value(given, "a folder")) : given.value;
 }

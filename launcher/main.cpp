@@ -47,9 +47,26 @@ Error with_program(Error refused, const Options& options, const Snapshot& snapsh
   return refused;
 }
 
+/// The error for a program that is not there and whose name is nearly a command of muster's: `muster statsu`. The name
+/// comes first, so that a search path on a file system that hangs is asked for such words alone.
+Result<> check_is_no_slip(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
+  const JobRequest& job = options.job;
+  if (line.compat != nullptr || line.command != Command::Run || job.program.empty() || !job.script.empty()) {
+    return {};
+  }
+  const std::string& word = job.program.front();
+  const auto near = nearest_command(word);
+  if (!near || find_executable(word, snapshot.variable("PATH").value_or(""))) {
+    return {};
+  }
+  return Error{ErrorKind::NotFound,
+               "cannot run '" + word + "': not found in PATH; did you mean 'muster " + *near + "'?"};
+}
+
 /// Runs, plans or explains this host's part of a job.
 Result<int> run_here(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                      const Inherited& inherited) {
+  TRY(check_is_no_slip(line, options, snapshot));
   auto planned = plan_job(line, options, snapshot);
   if (!planned) {
     if (line.command == Command::Explain) {
@@ -75,6 +92,12 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
   return start_job(std::move(*planned), options, inherited, snapshot);
 }
 
+/// From now on the lines of a job have the time that the options want.
+void start_clock(RunOptions& options) {
+  options.console_times.clock = make_console_clock(options, std::chrono::system_clock::now());
+  set_log_clock(options.console_times.clock);
+}
+
 /// Runs as an agent that the remote launcher of a job has started on this host.
 Result<int> run_remote_agent(const Inherited& inherited) {
   buffer_log();
@@ -85,6 +108,7 @@ Result<int> run_remote_agent(const Inherited& inherited) {
   auto options = TRY(read_options(order.line, snapshot));
   options.run.launcher =
       LauncherInfo{remote_order.launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
+  start_clock(options.run);
   return run_here(order.line, options, snapshot, inherited);
 }
 
@@ -99,6 +123,8 @@ std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snaps
       return run_doctor(line);
     case Command::Token:
       return run_token();
+    case Command::Last:
+      return run_last(line, snapshot);
     case Command::Status:
     case Command::Stacks:
     case Command::Stop:
@@ -135,11 +161,17 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (auto answered = answer(line, snapshot)) {
     return std::move(*answered);
   }
+  if (asks_for_meaning(line)) {
+    return explain_meaning(line);
+  }
+  auto options = read_options(line, snapshot);
   if (line.command == Command::Run) {
     buffer_log();
+    if (options) {
+      start_clock(options->run);
+    }
   }
   log_notices(line);
-  const auto options = read_options(line, snapshot);
   if (!options) {
     return line.command == Command::Explain ? explain_refusal(options.error(), snapshot, is_on(line.settings, "json"))
                                             : options.error();

@@ -236,6 +236,11 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"prefix-template", "TEXT", "Input and output",
      "What lines begin with instead, such as '[${role_name}${local_rank}]:'. Default: "
      "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
+    {"console-time", "FORM", "Input and output",
+     "Begin muster's lines with the time: off, relative (since the start), utc, local. utc,workers: the workers' "
+     "lines, "
+     "too. Default: off where standard error is a terminal, else utc.",
+     kInto<&RunOptions::console_times, read_console_times>, "off relative utc local"},
     {"color", "WHEN", "Input and output",
      "Colour on the console: auto (on a terminal, unless NO_COLOR is set), always, never.",
      kInto<&RunOptions::colour, read_when>, "auto always never"},
@@ -248,6 +253,11 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&RunOptions::console_stall, read_seconds>},
     {"report", "FILE", "Input and output", "Write what happened to FILE, as JSON.",
      kInto<&Options::report, read_file_name>},
+    {"history", "N", "Input and output",
+     "Keep the reports of the newest N jobs of this user, which 'muster last' shows. Default: 20 where muster was "
+     "started "
+     "on a terminal, else 0.",
+     kInto<&Options::history, read_number<0, 1'000, "a number of jobs">>},
     {"events", "FILE", "Input and output",
      "Write each transition of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end.",
      kInto<&RunOptions::events, read_file_name>},
@@ -287,6 +297,10 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"gpus", "nproc-per-node"},
     {"num-gpus", "nproc-per-node"},
     {"npus", "nproc-per-node"},
+    {"nprocs", "nproc-per-node"},
+    {"nproc", "nproc-per-node"},
+    {"num-procs", "nproc-per-node"},
+    {"num-processes", "nproc-per-node"},
     {"ntasks-per-node", "nproc-per-node"},
     {"local-worker-num", "nproc-per-node"},
     {"worker-num", "total-workers"},
@@ -294,6 +308,30 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"N", "nnodes"},
     {"nodes", "nnodes"},
     {"num-nodes", "nnodes"},
+    {"node", "nnodes"},
+    {"rank", "node-rank"},
+    {"master", "master-addr"},
+    {"port", "master-port"},
+    {"timeout", "gang-timeout"},
+    {"restarts", "max-restarts"},
+    {"logs", "log-dir"},
+});
+
+constexpr std::string_view kOfTorchrun = "it is torchrun's; 'muster torchrun' takes that line as it is";
+constexpr std::string_view kNoConfiguration =
+    "muster has no configuration file; each option can be a variable instead: MUSTER_LOG_DIR for --log-dir";
+
+constexpr auto kRemarks = std::to_array<OptionRemark>({
+    {"standalone", "without options about nodes the job is this machine alone: leave it out"},
+    {"config", kNoConfiguration},
+    {"config-file", kNoConfiguration},
+    {"rdzv-backend", kOfTorchrun},
+    {"rdzv-endpoint", kOfTorchrun},
+    {"rdzv-id", kOfTorchrun},
+    {"rdzv-conf", kOfTorchrun},
+    {"start-method", kOfTorchrun},
+    {"monitor-interval", kOfTorchrun},
+    {"local-addr", kOfTorchrun},
 });
 
 /// The option rows, with the platforms' names as choices of --platform.
@@ -312,7 +350,7 @@ auto with_platforms(const std::string& choices) {
 OptionTable own_options() {
   static const std::string choices = join(platform_names(), " ");
   static const auto table = with_platforms(choices);
-  return {table, kNoOptions, kOtherNames};
+  return {table, kNoOptions, kOtherNames, "muster", kRemarks};
 }
 
 }  // namespace muster

@@ -17,8 +17,10 @@ constexpr const char* kIntroduction =
        muster [options] train.py [arguments...]
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
+       muster explain CODE|'MESSAGE'        what an exit code or a message means, and what to do
        muster check ranktable FILE          what is wrong with a rank table (--help behind it)
        muster status|stacks|stop|suspend    about a job that runs here (--help behind it)
+       muster last [N]                      the reports of this user's last jobs (--help behind it)
        muster doctor [--json]               what this system allows (--help behind it)
        muster token                         a secret for the links of a job (--help behind it)
        muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
@@ -40,6 +42,7 @@ Examples:
   muster train.py                          the same on every node under HAI, Volcano, Kubeflow ...
   muster plan -- train.py                  what would be started, and start nothing
   muster explain                           what was detected, and from which variable
+  muster explain 69                        what this exit code means; a message in quotes likewise
   muster --log-dir logs --report report.json train.py
 )";
 
@@ -53,6 +56,14 @@ signal that stopped the job; 64 bad command line, 65 bad data, 69 a node or the 
 70 a bug in muster, 71 the system refused a call, 75 the gang never became complete, 78 bad
 environment, 85 suspended, 86 hang detected, 93 no progress over several attempts, 126 program not
 executable, 127 program not found.
+)";
+
+constexpr const char* kLastIntroduction =
+    R"(Usage: muster last [--json] [N]
+
+Prints the reports of this user's last N jobs on this machine (1), the newest last: what was started,
+when, and the last lines. A job keeps its report where it was started on a terminal, or with
+--history N.
 )";
 
 constexpr const char* kRenderIntroduction =
@@ -183,6 +194,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {Command::Check, "check", kCheckIntroduction, check_options, read_check_line},
     {Command::Doctor, "doctor", kDoctorIntroduction, doctor_options, read_options_line},
     {Command::Token, "token", kTokenIntroduction, token_options, read_options_line},
+    {Command::Last, "last", kLastIntroduction, last_options, read_last_line},
     {Command::Status, "status", kStatusIntroduction, status_options, read_options_line},
     {Command::Stacks, "stacks", kStacksIntroduction, stacks_options, read_options_line},
     {Command::Stacks, "dump", kStacksIntroduction, stacks_options, read_options_line},
@@ -289,8 +301,10 @@ std::string man_page() {
                      ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"
                      ".B muster plan\n[\\-\\-json] [options] \\-\\- program [arguments...]\n.br\n"
                      ".B muster explain\n[options]\n.br\n"
+                     ".B muster explain\nCODE|MESSAGE\n.br\n"
                      ".B muster check ranktable\n[\\-\\-json] FILE\n.br\n"
                      ".B muster doctor\n[\\-\\-json]\n.br\n"
+                     ".B muster last\n[\\-\\-json] [N]\n.br\n"
                      ".B muster status\n[\\-\\-watch] [\\-\\-json]\n.br\n"
                      ".B muster stacks\n[\\-\\-json]\n.br\n"
                      ".B muster stop\n[\\-\\-grace SECONDS]\n.br\n"
@@ -300,8 +314,8 @@ std::string man_page() {
                      ".SH DESCRIPTION\n.nf\n";
   text += roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
   text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
-  for (const Command command : {Command::Check, Command::Doctor, Command::Status, Command::Stacks, Command::Stop,
-                                Command::Suspend, Command::Token, Command::Render}) {
+  for (const Command command : {Command::Check, Command::Doctor, Command::Last, Command::Status, Command::Stacks,
+                                Command::Stop, Command::Suspend, Command::Token, Command::Render}) {
     const Subcommand& subcommand = *find_subcommand(command);
     text += ".SH " + variable_spelling(subcommand.name) + "\n.nf\n" + roff(subcommand.introduction) + ".fi\n";
     text += man_entries(subcommand.options().options);

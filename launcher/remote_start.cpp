@@ -152,16 +152,20 @@ Outcome outcome_of(const RemoteOutcome& remote, const Options& options) {
   outcome.end = *remote.end;
   outcome.host_name = options.run.host_name;
   outcome.run_time_seconds = remote.run_time_seconds;
+  outcome.ended_at = std::chrono::system_clock::now();
   return outcome;
 }
 
 /// Writes the report of the first node, or the remote launcher's own if it has ended the job.
-LauncherExitReport make_words(const Options& options) {
+LauncherExitReport make_words(const Options& options, const std::optional<ReportKeeper>& keeper) {
   LauncherExitReport words;
-  if (options.report) {
-    words.write_report = [&options](const RemoteOutcome& remote) {
-      const std::string& path = options.report->value;
-      return remote.end ? write_report(outcome_of(remote, options), path) : write_report(remote.report, path);
+  if (options.report || keeper) {
+    words.write_report = [&options, keeper](const RemoteOutcome& remote) {
+      const json::value report = remote.end ? to_document(outcome_of(remote, options)) : json::parse(remote.report);
+      const auto lines = remote.end ? describe_outcome(outcome_of(remote, options)) : std::vector<ReportLine>();
+      const auto written = options.report ? write_report(json::serialize(report), options.report->value) : Result<>();
+      const auto kept = keeper ? keeper->keep_report(report, lines) : Result<>();
+      return written ? kept : written;
     };
   }
   words.say = [&options](const RemoteOutcome& remote, const Result<>& report) {
@@ -217,12 +221,12 @@ Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const I
                           const Snapshot& snapshot) {
   const auto level = options.is_verbose ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
-  LauncherExitReport words = make_words(options);
+  RemoteJob job;
+  job.plan = make_launcher_plan(fan_out);
+  LauncherExitReport words = make_words(options, make_report_keeper(options, "", snapshot));
   if (options.report) {
     words.stream = TRY(check_report(*options.report));
   }
-  RemoteJob job;
-  job.plan = make_launcher_plan(fan_out);
   job.nonce = fan_out.order.nonce;
   job.start_timeout = options.gang.timeout;
   for (std::size_t i = 0; i < fan_out.hosts.value.size(); ++i) {

@@ -318,6 +318,20 @@ std::optional<Command> command_of(const std::vector<std::string>& tokens) {
   return found == all.end() ? std::nullopt : std::optional(found->command);
 }
 
+}  // namespace
+
+std::optional<std::string> nearest_command(const std::string& word) {
+  std::vector<std::string> names{"run", "plan", "explain"};
+  for (const Subcommand& one : subcommands()) {
+    names.emplace_back(one.name);
+  }
+  constexpr std::size_t kTellingLetters = 4;  // shorter words are near to too much
+  const bool is_name = word.size() >= kTellingLetters && word.find_first_of("./") == std::string::npos;
+  return is_name ? nearest_name(word, names) : std::nullopt;
+}
+
+namespace {
+
 /// Reads `muster [plan|explain|run|check|doctor|token|status|stop|suspend|render] [options] program ...`. The program
 /// may be another launcher's name with its command line.
 Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>& tokens, const Snapshot& snapshot,

@@ -65,7 +65,8 @@ struct Options {
   std::optional<Source> stop_signals;            ///< source of the signals, if the user names any
   std::optional<Source> stdin_rank;
   std::optional<Sourced<std::string>> report;
-  std::string state_dir;  ///< empty: none
+  std::string state_dir;       ///< empty: none
+  std::optional<int> history;  ///< reports of this user's jobs to keep; empty: by whether a person watches
   bool is_verbose = false;
   bool is_json = false;
   /// This process is a worker of another launcher, so that options of placement have no effect.
@@ -127,9 +128,14 @@ template <typename Request>
   return read_rows(request, own_options().options, settings);
 }
 
+/// The command of muster whose name is near to that word; empty: none.
+[[nodiscard]] std::optional<std::string> nearest_command(const std::string& word);
+
 // Readers of single options, for their rows.
 
 [[nodiscard]] Result<When> read_when(const Sourced<std::string>& given);
+/// --console-time: a form, and behind it ",workers" or nothing.
+[[nodiscard]] Result<ConsoleTimes> read_console_times(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::string> read_folder(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::vector<std::string>> read_success_roles(const Sourced<std::string>& given);
 /// --store: its source where the agent serves the store.

@@ -60,6 +60,7 @@ struct EndFiles {
   std::string error;         ///< error file; empty: none
   std::string state_folder;  ///< empty: none
   RunHistory history;        ///< of the runs before this one
+  std::optional<ReportKeeper> keeper;
 };
 
 /// Writes all files, even if one fails.
@@ -68,7 +69,9 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
   const auto error = files.error.empty() ? Result<>() : write_error_file(outcome, files.error);
   const bool keeps_state = !files.state_folder.empty() && outcome.node_rank.value == 0;
   const auto state = keeps_state ? write_history(files.state_folder, files.history, outcome.end) : Result<>();
-  return !report ? report : !error ? error : state;
+  const bool is_kept = files.keeper && outcome.node_rank.value == 0;
+  const auto kept = is_kept ? files.keeper->keep_report(to_document(outcome), describe_outcome(outcome)) : Result<>();
+  return !report ? report : !error ? error : !state ? state : kept;
 }
 
 /// Prepares the report at exit. Fails if it cannot be written.
@@ -77,7 +80,7 @@ Result<ExitReport> make_exit_report(const Options& options, const EndFiles& file
   if (options.report) {
     words.stream = TRY(check_report(*options.report));
   }
-  if (options.report || !files.error.empty() || !files.state_folder.empty()) {
+  if (options.report || !files.error.empty() || !files.state_folder.empty() || files.keeper) {
     words.write_report = [&options, files](const Outcome& outcome) { return write_files(outcome, options, files); };
   }
   return words;
@@ -87,6 +90,7 @@ Result<ExitReport> make_exit_report(const Options& options, const EndFiles& file
 EndFiles open_end_files(const Planned& planned, const Options& options, const Snapshot& snapshot) {
   EndFiles files;
   files.error = snapshot.variable(kErrorFile).value_or("");
+  files.keeper = make_report_keeper(options, planned.input ? planned.input->cluster.job.job_id : "", snapshot);
   if (options.state_dir.empty() || !planned.input) {
     return files;
   }

@@ -8,6 +8,7 @@
 #include "plan_job.hpp"
 #include "process/inherited.hpp"
 #include "remote/remote_agents.hpp"
+#include "report/saved_reports.hpp"
 #include "requests.hpp"
 
 #include <optional>
@@ -19,6 +20,20 @@ namespace muster {
 /// Runs this node's part of the job, reports how it ended, and returns the program's exit code.
 [[nodiscard]] Result<int> start_job(Planned planned, const Options& options, const Inherited& inherited,
                                     const Snapshot& snapshot);
+
+/// Keeps the report of a job for `muster last`.
+struct ReportKeeper {
+  std::string folder;
+  int keep = 0;  ///< reports
+  SavedJob job;
+
+  /// Blocks while the file system hangs. Fails with `System`.
+  [[nodiscard]] Result<> keep_report(const json::value& report, const std::vector<ReportLine>& lines) const;
+};
+
+/// The keeper of a job with this id (empty: none); empty: nothing is kept.
+[[nodiscard]] std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,
+                                                             const Snapshot& snapshot);
 
 /// Removes an older report and finds out whether a new one can be written (report/report.hpp). If the file system
 /// does not respond, only warns. Returns the descriptor of this process that the path names, if it names one.

@@ -30,6 +30,12 @@ void log_notices(const CommandLine& line);
 /// used, as a table or as JSON.
 [[nodiscard]] Result<int> explain(const LaunchPlan& plan, bool is_json);
 
+/// True for `muster explain CODE` and `muster explain 'TEXT'`: one word, a number or one with blanks, that is no file here.
+[[nodiscard]] bool asks_for_meaning(const CommandLine& line);
+
+/// Answers it: prints the rows of the tables of exit codes and messages. Fails with `BadUsage` if no row is like it.
+[[nodiscard]] Result<int> explain_meaning(const CommandLine& line);
+
 /// Answers `muster explain` if only the content of an invalid file is undecided: prints the plan, and returns the
 /// error.
 [[nodiscard]] Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json);
@@ -113,6 +119,15 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 
 /// Answers the command line; returns the exit code.
 [[nodiscard]] Result<int> run_render(const CommandLine& line);
+
+// `muster last`: prints the reports of this user's last jobs.
+
+[[nodiscard]] OptionTable last_options();
+
+/// Reads the words behind `last`: a number, with options anywhere.
+[[nodiscard]] Result<> read_last_line(CommandLine& line, std::span<const std::string> tokens);
+
+[[nodiscard]] Result<int> run_last(const CommandLine& line, const Snapshot& snapshot);
 
 // `muster status`, `stacks`, `stop` and `suspend`: ask a running job on this machine, which asks all its nodes.
 

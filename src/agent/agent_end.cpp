@@ -102,6 +102,7 @@ void Agent::on_gang_closed() {
 std::function<Result<>()> Agent::conclude() {
   outcome_.host_name = run_.options.host_name;
   outcome_.run_time_seconds = loop_.run_time_seconds();
+  outcome_.ended_at = std::chrono::system_clock::now();
   const LaunchPlan& plan = attempt_ ? attempt_->plan() : run_.job.plan;
   outcome_.nodes = plan.placement.nodes;
   outcome_.node_rank = plan.placement.node_rank;

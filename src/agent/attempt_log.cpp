@@ -137,6 +137,18 @@ std::string AttemptLog::describe_reason(const EndRequest& request) const {
   return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received" : request.reason;
 }
 
+void AttemptLog::on_not_told(const std::vector<std::size_t>& workers, int signal) {
+  ProcessNames names;
+  for (const std::size_t worker : workers) {
+    names.add(plan_.workers[worker]);
+  }
+  if (names.size() > 0) {
+    log_warning(names.describe() + (names.size() == 1 ? " does" : " do") + " not catch " + signal_name(signal) +
+                ", which would end " + (names.size() == 1 ? "it" : "them") +
+                ", and did not get it; the notice is in the file that MUSTER_SUSPEND_FILE names");
+  }
+}
+
 /// Logged when the grace begins, with its length, because the wait may be long.
 void AttemptLog::on_asked_to_end(const EndRequest& request) {
   const ProcessNames names = living();

@@ -52,6 +52,8 @@ class AttemptLog {
   void on_early_end(std::size_t worker);
   /// A service failed when the workers no longer needed it.
   void on_unneeded_failure(const ServiceFailure& failure);
+  /// Workers without a program that handles the signal of a notice.
+  void on_not_told(const std::vector<std::size_t>& workers, int signal);
   void on_asked_to_end(const EndRequest& request);
   /// A request to end that changes nothing.
   void on_late_request(const TellGrace& request, std::chrono::nanoseconds left);

@@ -9,6 +9,7 @@
 #include "control/status.hpp"
 #include "environment/snapshot.hpp"
 #include "hang/verdict.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <utility>
 
@@ -33,6 +35,9 @@ constexpr int kNoticeVersion = 1;
 constexpr std::size_t kMostAnnouncedBytes = 1'500;
 /// The answer after a failure and after a stop, since no attempt follows a notice.
 constexpr const char* kWorkersAreEnding = "its workers are being ended already";
+
+/// Of the program and its arguments, in the answer to a hello.
+constexpr std::size_t kMostProgramBytes = 500;
 
 /// Timeout for the nodes' answers; later ones are missing in the reply.
 constexpr std::chrono::seconds kStatusTimeout{5};
@@ -54,6 +59,18 @@ Result<> write_flag(const std::string& path, char flag) {
   return {};
 }
 
+/// Its first worker's program, with masked arguments.
+std::string program_of(const LaunchPlan& plan) {
+  return plan.workers.empty() ? ""
+                              : one_line(join(masked_arguments(plan.workers.front().argv), " "), kMostProgramBytes);
+}
+
+/// Empty where the folder has been removed.
+std::string current_folder() {
+  std::error_code ignored;
+  return valid_utf8(std::filesystem::current_path(ignored).string());
+}
+
 }  // namespace
 
 JobControl::JobControl(ProcessLoop& loop, PendingWork& pending, const RunContext& run, gang::Gang& gang,
@@ -62,8 +79,11 @@ JobControl::JobControl(ProcessLoop& loop, PendingWork& pending, const RunContext
       reporter_(reporter),
       run_folder_(run.run_folder),
       job_(run.job.gang.config),
+      worker_signal_(run.options.suspend.worker_signal),
       guard_(loop.guard()),
       since_(control::now_since_1970()),
+      program_(program_of(run.job.plan)),
+      folder_(current_folder()),
       server_(loop.io()),
       status_question_{"", Timer(loop.io())},
       stacks_question_{kStacks, Timer(loop.io())},
@@ -285,6 +305,9 @@ json::object JobControl::stacks_answer(const hang::Evidence& evidence,
 json::object JobControl::job_document() const {
   const JobFacts& job = job_.job;
   json::object document{{"version", job_.version}, {"pid", guard_}, {"nodes", job.most_nodes}, {"since", since_}};
+  document["program"] = program_;
+  document["folder"] = folder_;
+  document["state"] = reporter_.describe_node().state;
   if (job.job_id != kNoJobId && !job.job_id.empty()) {
     document["id"] = job.job_id;
   }
@@ -298,7 +321,7 @@ json::object JobControl::job_document() const {
 }
 
 json::object JobControl::notice_document() const {
-  return {{"source", notice_->source}, {"deadline", notice_->deadline}};
+  return {{"source", notice_->source}, {"deadline", notice_->deadline}, {"told", describe_delivery()}};
 }
 
 // --- Hangs --------------------------------------------------------------------------------------
@@ -344,7 +367,9 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
   } else if (notice_) {
     written = write_whole_file(path_of(kNoticeFile), notice_text(*notice_, within, attempt));
   }
+  is_flag_read_ = is_flag_read_ || (!has_written_flag_ && ::access(path_of(kFlagFile).c_str(), F_OK) == 0);
   if (written) {  // last, since the library checks the flag first and then reads the file
+    has_written_flag_ = true;
     written = write_flag(path_of(kFlagFile), notice_ ? '\1' : '\0');
   }
   if (!notice_) {
@@ -356,6 +381,16 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
   for (const Reply& reply : std::exchange(suspend_replies_, {})) {
     reply(control::write_answer(notice_ ? json::object{{"notice", notice_document()}} : json::object()));
   }
+}
+
+std::string JobControl::describe_delivery() const {
+  const std::string written = "a file was written and the flag set";
+  if (worker_signal_) {
+    return written + ", and " + signal_name(*worker_signal_) + " goes to the programs that catch it";
+  }
+  return written + (is_flag_read_ ? ", for which a worker of this node asks"
+                                  : "; no worker of this node has asked for it yet; a job that is started with "
+                                    "--tell-workers-by USR1 gets a signal, too");
 }
 
 }  // namespace muster

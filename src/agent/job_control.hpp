@@ -49,6 +49,8 @@ class JobControl {
   void take_status(const gang::StatusReport& status);
   /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
+  /// Says how the workers of this node have been told of the notice: "a file was written and the flag set; ...".
+  [[nodiscard]] std::string describe_delivery() const;
   [[nodiscard]] HangWatch& hangs() { return hangs_; }
 
  private:
@@ -93,10 +95,15 @@ class JobControl {
   const StatusReporter& reporter_;
   const std::string& run_folder_;  ///< empty: none
   const gang::GangConfig& job_;
-  pid_t guard_;   ///< which users see
-  double since_;  ///< seconds since 1970
+  std::optional<int> worker_signal_;  ///< of a notice
+  pid_t guard_;                       ///< which users see
+  double since_;                      ///< seconds since 1970
+  std::string program_;               ///< with its arguments, secrets masked
+  std::string folder_;
   ControlServer server_;
   bool is_listening_ = false;
+  bool has_written_flag_ = false;  ///< of a notice
+  bool is_flag_read_ = false;      ///< a worker has opened the flag, and so asks for a notice
   bool is_stopping_ = false;
   std::optional<std::string> end_;  ///< reason of the job's end
   std::optional<JobNotice> notice_;

@@ -20,6 +20,8 @@ constexpr std::chrono::seconds kRankPollInterval{1};
 constexpr std::chrono::milliseconds kLookTimeout{500};
 /// Time for helpers, which get the stop signal last, to act on it.
 constexpr std::chrono::milliseconds kLastMoment{100};
+/// While a notice stands, for programs that begin to handle its signal.
+constexpr std::chrono::seconds kNoticeInterval{1};
 constexpr std::size_t kMostPlaceBytes = std::size_t{64} << 10U;
 
 }  // namespace
@@ -35,7 +37,8 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       kill_loop_(*this, input.io, workers, sweeper_, input.helpers),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }),
-      last_moment_(input.io, kLastMoment, [this] { on_event(GraceEnded{}); }) {}
+      last_moment_(input.io, kLastMoment, [this] { on_event(GraceEnded{}); }),
+      notice_timer_(input.io, kNoticeInterval, [this] { tell_programs(); }) {}
 
 void StopSequence::note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
   if (most_grace) {
@@ -51,7 +54,16 @@ void StopSequence::send_notice(int signal) {
   is_notice_ = true;
   asks_adopted_ = true;
   request_.signal = signal;
-  (void)sweeper_.send_stop_signal(workers_.programs_for(signal), signal);
+  log_.on_not_told(workers_.programs_for_notice(signal).without, signal);
+  tell_programs();
+}
+
+/// A program that has only begun handles the signal in a moment.
+void StopSequence::tell_programs() {
+  if (is_notice_) {
+    (void)sweeper_.send_stop_signal(workers_.programs_for_notice(request_.signal).handling, request_.signal);
+    notice_timer_.ask();
+  }
 }
 
 void StopSequence::forget_notice() {
@@ -59,6 +71,7 @@ void StopSequence::forget_notice() {
   is_notice_ = false;
   asks_adopted_ = false;
   request_.signal = SIGTERM;
+  notice_timer_.cancel();
 }
 
 void StopSequence::send_stop_signal(int signal) {
@@ -118,6 +131,7 @@ void StopSequence::kill() {
   grace_.cancel();
   look_.cancel();
   orphan_timer_.cancel();
+  notice_timer_.cancel();
   has_asked_ = true;
   asks_adopted_ = false;
   last_moment_.cancel();
@@ -131,6 +145,7 @@ void StopSequence::cancel() {
   orphan_timer_.cancel();
   rank_timer_.cancel();
   last_moment_.cancel();
+  notice_timer_.cancel();
   asks_adopted_ = false;
 }
 

@@ -44,7 +44,8 @@ class StopSequence : private StopTimersOwner {
   /// True if we have signalled workers, which may have ended because of it.
   [[nodiscard]] bool has_asked() const { return has_asked_; }
 
-  /// Sends the signal of a notice to each worker's programs, once.
+  /// Sends the signal of a notice to those of each worker's programs that it does not end, once, and while the notice
+  /// stands to those that handle it later. Names the workers without one.
   void send_notice(int signal);
   /// The notice is withdrawn: a later one is sent again.
   void forget_notice();
@@ -77,6 +78,7 @@ class StopSequence : private StopTimersOwner {
   void ask(std::vector<std::vector<Process>> programs);
   void give_up_on_workers(const HelperTask::Answer& places);
   void keep(std::vector<hang::RankEvidence> found);
+  void tell_programs();
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void check_orphans();
   void check_rank_orphans();
@@ -94,7 +96,8 @@ class StopSequence : private StopTimersOwner {
   KillLoop kill_loop_;
   DelayedCall orphan_timer_;
   DelayedCall rank_timer_;
-  DelayedCall last_moment_;                                            ///< between the signal for helpers and SIGKILL
+  DelayedCall last_moment_;  ///< between the signal for helpers and SIGKILL
+  DelayedCall notice_timer_;
   std::optional<std::chrono::steady_clock::time_point> orphans_seen_;  ///< when orphans of ranks were first seen
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool has_heard_guard_ = false;

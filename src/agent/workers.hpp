@@ -58,6 +58,12 @@ class Workers {
   [[nodiscard]] bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
   /// The `informed_programs` of the living workers.
   [[nodiscard]] std::vector<Process> programs_for(int signal) const;
+  /// Programs of living workers that a notice's signal does not end, and the workers that have none.
+  struct NoticePrograms {
+    std::vector<Process> handling;
+    std::vector<std::size_t> without;
+  };
+  [[nodiscard]] NoticePrograms programs_for_notice(int signal) const;
   /// Forwards a signal to all workers that is not a stop request: to their programs, or SIGWINCH, SIGCONT and SIGTSTP
   /// to their groups.
   void pass_on(int signal);
@@ -106,6 +112,8 @@ class Workers {
   [[nodiscard]] const std::optional<Error>& terminal_refusal() const { return terminal_refusal_; }
 
  private:
+  [[nodiscard]] std::map<std::size_t, std::vector<Process>> living_programs() const;
+
   using Clock = std::chrono::steady_clock;
   struct State {
     pid_t pid = -1;

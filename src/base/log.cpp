@@ -46,7 +46,8 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
   MessageSink target;
   std::optional<std::string> kept;  ///< lines that wait for a target; empty: no buffering
   bool with_colour = false;
-  std::string start = "muster: ";
+  std::string prefix = "muster: ";
+  ConsoleClock clock;
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -54,6 +55,7 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
                                     : message.level == spdlog::level::err  ? "\x1b[31m"  // red
                                     : message.level == spdlog::level::warn ? "\x1b[33m"  // yellow
                                                                            : "";
+    const std::string start = clock.now() + prefix;
     std::string line(colour);
     line += start;
     for (const char c : escape_controls({message.payload.data(), message.payload.size()})) {
@@ -97,7 +99,11 @@ void set_up_messages(Level least, bool with_colour) {
 }
 
 void set_log_host(const std::string& host) {
-  logger().sink->start = (host.empty() ? "" : "[" + visible_line(host) + "] ") + "muster: ";
+  logger().sink->prefix = (host.empty() ? "" : "[" + visible_line(host) + "] ") + "muster: ";
+}
+
+void set_log_clock(const ConsoleClock& clock) {
+  logger().sink->clock = clock;
 }
 
 void buffer_log() {

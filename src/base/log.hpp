@@ -1,8 +1,10 @@
 #pragma once
 
 // Writes muster's messages to standard error. Each line begins with "muster: ", or where one launcher prints the
-// lines of several hosts, "[host] muster: ". Hidden characters are escaped (base/display_text.hpp). Wraps spdlog,
+// lines of several hosts, "[host] muster: "; the time stands before it (--console-time). Hidden characters are escaped (base/display_text.hpp). Wraps spdlog,
 // which filters by level.
+
+#include "base/console_time.hpp"
 
 #include <functional>
 #include <string>
@@ -27,6 +29,9 @@ void set_up_messages(Level least, bool with_colour);
 
 /// Adds a host to the prefix of later lines; an empty one removes it.
 void set_log_host(const std::string& host);
+
+/// Puts the time before later lines.
+void set_log_clock(const ConsoleClock& clock);
 
 /// From now on never blocks: lines are kept in memory, because standard error may be a file whose file system hangs.
 void buffer_log();

@@ -17,6 +17,7 @@ enum class Command {
   Check,
   Doctor,
   Token,
+  Last,
   Status,
   Stacks,
   Stop,

@@ -101,7 +101,12 @@ struct FoundAgent {
   std::string rendezvous;  ///< "host:port" where its nodes meet; empty: it has one node
   pid_t pid = -1;          ///< of muster, as we see it
   std::string version;
-  ucred peer = {};  ///< who listens
+  std::string program;  ///< with its arguments, secrets masked; empty: an older muster
+  std::string folder;   ///< where it was started
+  std::string state;    ///< of the agent's node: "running"
+  int nodes = 1;
+  double since = 0;  ///< start of the agent, in seconds since 1970
+  ucred peer = {};   ///< who listens
 
   /// True for two agents of one job: several may run on one machine.
   [[nodiscard]] bool is_of_same_job(const FoundAgent& other) const;
@@ -119,8 +124,11 @@ struct Found {
 /// seconds at most.
 [[nodiscard]] Found find_agents(const std::string& temporary_folder);
 
-/// Chooses the agent to ask. `wanted`: a job id or a pid; empty: the only job. The asker's own jobs go before those of
-/// other users, who may have called theirs the same. Fails with one sentence that lists the jobs.
+/// The agents that may be meant, one for each job. `wanted`: a job id or a pid; empty: any. The asker's own jobs hide
+/// those of other users, who may have called theirs the same, but not from their pid.
+[[nodiscard]] std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted);
+
+/// Chooses the agent to ask. `wanted`: see `choose_jobs`; empty: the only job. Fails with one sentence that lists the jobs.
 [[nodiscard]] Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted);
 
 /// Sends the request and waits up to `most_time` for the answer. Fails with `Incomplete` if the agent has ended, or

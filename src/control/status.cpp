@@ -270,4 +270,30 @@ std::optional<Heartbeat> parse_heartbeat(std::string_view bytes) {
   return heartbeat;
 }
 
+std::string jobs_table(const std::vector<FoundAgent>& jobs, double now) {
+  std::vector<Row> rows = {{"JOB", "PID", "STATE", "NODES", "SINCE", "PROGRAM", "FOLDER"}};
+  constexpr std::size_t kMostBytes = 60;  // of a program; JSON has it whole
+  for (const FoundAgent& job : jobs) {
+    rows.push_back({job.job_id.empty() ? "-" : visible_line(job.job_id), std::to_string(job.pid),
+                    visible_line(job.state), std::to_string(job.nodes), short_duration(now - job.since),
+                    visible_line(shortened(job.program, kMostBytes)), visible_line(job.folder)});
+  }
+  return layout(rows);
+}
+
+json::array jobs_document(const std::vector<FoundAgent>& jobs) {
+  json::array documents;
+  for (const FoundAgent& job : jobs) {
+    documents.push_back(json::object{{"id", job.job_id.empty() ? json::value() : json::value(job.job_id)},
+                                     {"pid", job.pid},
+                                     {"state", job.state},
+                                     {"nodes", job.nodes},
+                                     {"since", job.since},
+                                     {"program", job.program},
+                                     {"folder", job.folder},
+                                     {"version", job.version}});
+  }
+  return documents;
+}
+
 }  // namespace muster::control

@@ -5,6 +5,7 @@
 
 #include "base/json.hpp"
 #include "base/ranks.hpp"
+#include "control/control.hpp"
 
 #include <sys/types.h>
 
@@ -58,6 +59,10 @@ struct NodeStatus {
 
 /// Formats the answer to a status request as a table with totals. `now`: seconds since 1970.
 [[nodiscard]] std::string status_table(const json::object& answer, double now);
+
+/// Formats the jobs of this machine as a table. `now`: seconds since 1970.
+[[nodiscard]] std::string jobs_table(const std::vector<FoundAgent>& jobs, double now);
+[[nodiscard]] json::array jobs_document(const std::vector<FoundAgent>& jobs);
 
 /// Numbers that a program passed to progress() or heartbeat(): the content of its heartbeat file (docs/control.md).
 struct Heartbeat {

@@ -1,6 +1,7 @@
 // Writes the time ledger in the formats of others.
 #include "ledger/formats.hpp"
 
+#include "base/console_time.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 
@@ -122,9 +123,11 @@ std::string of_ranks(const std::string& name, const char* help, const std::vecto
 }  // namespace
 
 std::string to_json_line(const Event& event) {
-  return "{\"wall\":" + decimals(event.wall) + ",\"monotonic\":" + decimals(event.monotonic) + ",\"event\":\"" +
-         names_of(event.kind).name + "\",\"node\":" + std::to_string(event.node) +
-         ",\"attempt\":" + std::to_string(event.attempt) +
+  const std::chrono::duration<double> since_epoch(event.wall);
+  const WallTime time(std::chrono::round<std::chrono::milliseconds>(since_epoch));
+  return "{\"time\":\"" + utc_text_with_milliseconds(time) + "\",\"wall\":" + decimals(event.wall) +
+         ",\"monotonic\":" + decimals(event.monotonic) + ",\"event\":\"" + names_of(event.kind).name +
+         "\",\"node\":" + std::to_string(event.node) + ",\"attempt\":" + std::to_string(event.attempt) +
          (event.rank ? ",\"rank\":" + std::to_string(*event.rank) : "") + details(event) + "}\n";
 }
 

@@ -69,8 +69,13 @@ Result<> set_options(Settings& settings, const std::vector<po::option>& options)
 Error unknown_own_option(const std::string& typed, const OptionTable& table) {
   const std::string plain = with_ascii_twins(with_dashes(typed));
   const std::string bare = plain.substr(std::min(plain.find_first_not_of('-'), plain.size()));
+  const std::string name = bare.substr(0, bare.find('='));
+  const auto remark = std::ranges::find(table.remarks, std::string_view(name), &OptionRemark::other);
+  if (remark != table.remarks.end()) {
+    return unknown_option(typed, std::nullopt, std::string(remark->instead));
+  }
   return unknown_option(
-      typed, table.nearest(bare.substr(0, bare.find('='))),
+      typed, table.nearest(name),
       "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes behind '--'");
 }
 

@@ -50,12 +50,19 @@ struct OtherName {
   std::string_view name;
 };
 
+/// An option of another launcher for which this program has none, and what to do instead.
+struct OptionRemark {
+  std::string_view other;
+  std::string_view instead;
+};
+
 /// The options of one command.
 struct OptionTable {
   std::span<const Option> options;
   std::span<const std::string_view> no_options;  ///< MUSTER_* variables that are not options
   std::span<const OtherName> other_names;        ///< spellings of other launchers for the same options
   const char* command = "muster";                ///< the program that has these options
+  std::span<const OptionRemark> remarks{};       ///< for what would be unknown options without a near one
 
   /// Finds an option by its name; nullptr if there is none.
   [[nodiscard]] const Option* find(std::string_view name) const;
@@ -67,7 +74,7 @@ struct OptionTable {
 /// "--nproc_per_node=4" becomes "--nproc-per-node=4"; the value is left alone.
 [[nodiscard]] std::string with_dashes(const std::string& token);
 
-/// "'--nnode'; did you mean '--nnodes'?" as an error of the command line.
+/// "'--nnode'; did you mean '--nnodes'?" as an error of the command line. Without a near option `help` follows.
 [[nodiscard]] Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest,
                                    const std::string& help);
 

@@ -121,7 +121,7 @@ bool LineFramer::has_unsettled() const {
 std::optional<std::chrono::milliseconds> LineFramer::quiet_before_showing() const {
   constexpr std::chrono::milliseconds kFirst{500};
   constexpr int kMostDoublings = 7;  // a minute
-  const bool is_shown = !draws_ && !prefix_.empty() && has_unsettled();
+  const bool is_shown = !draws_ && marks_lines() && has_unsettled();
   return is_shown ? std::optional(kFirst * (1 << std::min(shown_parts_, kMostDoublings))) : std::nullopt;
 }
 
@@ -156,7 +156,7 @@ void LineFramer::show_prompt(std::string& out) {
     out += drawn_->row();
     drawn_.reset();
   } else {
-    out += prefix_ + sanitize(partial_);
+    out += clock_.now() + prefix_ + sanitize(partial_);
     forget();
   }
 }
@@ -194,7 +194,7 @@ void LineFramer::flush_progress(std::string& out) {
   }
   const std::string_view steps = std::string_view(partial_).substr(0, last);
   const bool is_erased = last_state(steps).find_first_not_of(' ') == std::string_view::npos;
-  if (!is_erased || prefix_.empty()) {
+  if (!is_erased || !marks_lines()) {
     append_line(steps, out);
   }
   partial_.erase(0, last);
@@ -202,10 +202,11 @@ void LineFramer::flush_progress(std::string& out) {
 
 /// Gives out a line that passes the filter, and adds a missing line end.
 void LineFramer::append_line(std::string_view line, std::string& out) const {
-  line = prefix_.empty() && !sanitizes_ ? line : last_state(line);
+  line = marks_lines() || sanitizes_ ? last_state(line) : line;
   if (filter_ != nullptr && !filter_->matches(line)) {
     return;
   }
+  out += clock_.now();
   out += prefix_;
   if (sanitizes_) {
     out += are_marked_ ? sanitize_marked(line) : sanitize(line);

@@ -2,6 +2,7 @@
 
 // Turns bytes into prefixed lines, keeps the last lines of a stream, and parses error files of workers. Pure.
 
+#include "base/console_time.hpp"
 #include "output/terminal/drawn_rows.hpp"
 #include "run/selection.hpp"
 
@@ -33,6 +34,9 @@ class LineFramer {
 
   /// Sets a prefix that is known only after the start. To be called before the first byte.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+
+  /// Puts the time before each prefix. Only for a framer that gives out whole lines and draws no rows.
+  void put_time(const ConsoleClock& clock) { clock_ = clock; }
 
   /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`).
   /// `are_marked`: they come from another muster, whose marks pass.
@@ -87,10 +91,12 @@ class LineFramer {
   void start_drawing(std::string& out);
   void draw(std::string_view bytes, std::string& out);
   void append_line(std::string_view line, std::string& out) const;
+  [[nodiscard]] bool marks_lines() const { return !prefix_.empty() || clock_.form != ConsoleTime::Off; }
   void keep(std::string_view bytes);
   void forget();
 
   std::string prefix_;
+  ConsoleClock clock_;
   bool whole_lines_ = true;
   bool sanitizes_ = false;
   bool are_marked_ = false;

@@ -115,13 +115,17 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   }
   const bool is_launchers = console.is_terminal() && !target(worker, is_error).is_terminal;
   const bool shares_terminal = plan_.workers.size() > 1 || is_launchers;
-  const bool has_whole_lines = has_prefix(plan_.workers[worker]) || shares_terminal;
+  const ConsoleTimes& times = run_.options.console_times;
+  const bool has_time = times.of_workers && times.clock.form != ConsoleTime::Off;
+  const bool has_whole_lines = has_prefix(plan_.workers[worker]) || shares_terminal || has_time;
   route.framer = LineFramer("", has_whole_lines);
   if (console.is_terminal()) {
     route.framer.sanitize_lines();
   }
   route.shows_unfinished = target(worker, is_error).is_terminal;
-  if (route.shows_unfinished && has_whole_lines && !is_dumb(run_.variables)) {
+  if (has_time) {
+    route.framer.put_time(times.clock);
+  } else if (route.shows_unfinished && has_whole_lines && !is_dumb(run_.variables)) {
     route.framer.draw_rows();
   }
   route.is_typed_to = is_typed_to(worker);

@@ -78,22 +78,9 @@ namespace {
 
 constexpr const char* kMasked = "***";
 
-/// Arguments with masked secrets, because users paste plans into tickets: the x of "--api-token=x", "TOKEN=x" and
-/// "wandb.api_key=x", and the argument behind "--password".
-json::array masked_arguments(const std::vector<std::string>& argv) {
-  json::array arguments;
-  bool is_secret = false;
-  for (const std::string& argument : argv) {
-    const std::string shown = readable(argument);
-    std::string name = shown.substr(0, shown.find('='));
-    std::ranges::replace(name, '-', '_');
-    const bool names_secret = is_secret_name(name);
-    const bool has_value = name.size() < shown.size();
-    const std::string text = names_secret && has_value ? shown.substr(0, name.size() + 1) + kMasked : shown;
-    arguments.emplace_back(is_secret && !argument.starts_with('-') ? kMasked : text);
-    is_secret = names_secret && !has_value && shown.starts_with('-');
-  }
-  return arguments;
+json::array arguments_document(const std::vector<std::string>& argv) {
+  const std::vector<std::string> arguments = masked_arguments(argv);
+  return json::array(arguments.begin(), arguments.end());
 }
 
 json::object binding_document(const CpuBinding& binding) {
@@ -121,7 +108,7 @@ json::object process_document(const WorkerPlan& worker) {
   json::object process{{"role", worker.role},
                        {"global_rank", worker.global_rank.value},
                        {"local_rank", worker.local_rank.value},
-                       {"argv", masked_arguments(worker.argv)},
+                       {"argv", arguments_document(worker.argv)},
                        {"env", std::move(environment)},
                        {"unset", json::array(worker.unset.begin(), worker.unset.end())},
                        {"cwd", worker.working_directory},
@@ -180,6 +167,23 @@ json::array lost_document(const LaunchPlan& plan) {
 }
 
 }  // namespace
+
+std::vector<std::string> masked_arguments(const std::vector<std::string>& argv) {
+  std::vector<std::string> arguments;
+  arguments.reserve(argv.size());
+  bool is_secret = false;
+  for (const std::string& argument : argv) {
+    const std::string shown = readable(argument);
+    std::string name = shown.substr(0, shown.find('='));
+    std::ranges::replace(name, '-', '_');
+    const bool names_secret = is_secret_name(name);
+    const bool has_value = name.size() < shown.size();
+    const std::string text = names_secret && has_value ? shown.substr(0, name.size() + 1) + kMasked : shown;
+    arguments.push_back(is_secret && !argument.starts_with('-') ? kMasked : text);
+    is_secret = names_secret && !has_value && shown.starts_with('-');
+  }
+  return arguments;
+}
 
 json::value to_explanation(const LaunchPlan& plan) {
   json::value document = json::object{

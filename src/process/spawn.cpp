@@ -23,6 +23,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -126,6 +127,14 @@ BitMask mask_of(const std::vector<int>& numbers) {
 
 Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why) {
   return Error{kind, "cannot run '" + visible_line(name) + "': " + why};
+}
+
+Error no_script(const std::string& path) {
+  std::error_code ignored;  // the folder is not named then
+  const std::string folder = path.starts_with('/') ? "" : std::filesystem::current_path(ignored).string();
+  return Error{ErrorKind::NotFound, "no file '" + visible_line(path) + "'" +
+                                        (folder.empty() ? "" : " in '" + visible_line(folder) + "'") +
+                                        (path.ends_with(".py") ? "" : ", which is taken for a script of Python")};
 }
 
 /// Explains ENOENT for an existing file: its interpreter or loader is missing.
@@ -326,11 +335,10 @@ std::string interpreter_of(const std::string& path) {
 }
 
 Result<> check_script(const std::string& path) {
-  const char* const not_found = path.ends_with(".py") ? "not found" : "not found; it is taken for a script of Python";
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    return cannot_run(path, errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
-                      errno == ENOENT ? not_found : std::generic_category().message(errno));
+    return errno == ENOENT ? no_script(path)
+                           : cannot_run(path, ErrorKind::NotExecutable, std::generic_category().message(errno));
   }
   if (S_ISDIR(status.st_mode)) {
     return cannot_run(path, ErrorKind::NotExecutable, "it is a directory");

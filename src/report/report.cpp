@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <limits>
 #include <ranges>
+#include <set>
 
 namespace muster {
 namespace {
@@ -51,7 +52,7 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
     return who + " failed first: " + place + ", " + failure.start_error;
   }
   if (!failure.is_hung && !failure.status && !failure.start_error.empty()) {
-    return who + " could not be started: " + place + ", " + failure.start_error;
+    return failure.start_error + ": " + who + " could not be started, " + place;
   }
   const std::string failed = failure.knows_order ? " failed first: " : " probably failed first: ";
   const std::string what = failure.is_early_exit ? " ended while others worked on: "
@@ -88,17 +89,72 @@ void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
                                      services + (lists_all ? "" : " and others")});
 }
 
+/// Failures that look the same, in the order in which they are listed.
+using AlikeFailures = std::vector<const Failure*>;
+
+/// True if the two ended in the same way with the same last words, of which `other` may have kept fewer.
+bool is_alike(const Failure& one, const Failure& other) {
+  const auto& lines = one.last_lines;
+  const auto& others = other.last_lines;
+  const std::size_t compared = std::min(lines.size(), others.size());
+  const auto is_same_line = [](const std::string& line, const std::string& kept) {
+    return line == kept || shortened(line, OtherFailures::kLineBytes) == kept;
+  };
+  return one.service.empty() && other.service.empty() && one.status == other.status &&
+         one.start_error == other.start_error && lines.empty() == others.empty() &&
+         std::equal(lines.end() - static_cast<std::ptrdiff_t>(compared), lines.end(),
+                    others.end() - static_cast<std::ptrdiff_t>(compared), is_same_line);
+}
+
+/// Groups the listed failures of which `is_wanted` is true.
+template <typename IsWanted>
+std::vector<AlikeFailures> group_alike(const std::vector<Failure>& listed, const IsWanted& is_wanted) {
+  std::vector<AlikeFailures> groups;
+  for (const Failure& failure : listed) {
+    if (!is_wanted(failure)) {
+      continue;
+    }
+    const auto known =
+        std::ranges::find_if(groups, [&](const AlikeFailures& alike) { return is_alike(*alike.front(), failure); });
+    if (known == groups.end()) {
+      groups.push_back({&failure});
+    } else {
+      known->push_back(&failure);
+    }
+  }
+  return groups;
+}
+
+/// "rank 3, node 1 (host-b)" or "ranks 3-5, nodes 0-1".
+std::string describe_places(const AlikeFailures& alike) {
+  const Failure& first = *alike.front();
+  ProcessNames names;
+  std::set<int> nodes;
+  for (const Failure* const failure : alike) {
+    names.add(*failure);
+    nodes.insert(failure->node.value);
+  }
+  const std::string who = alike.size() == 1 ? name_of_failed(first) : names.describe();
+  const std::string where = nodes.size() == 1
+                                ? "node " + to_string(first.node) + " (" + first.host + ")"
+                                : "nodes " + describe_ranges(std::vector<int>(nodes.begin(), nodes.end()));
+  return who + ", " + where;
+}
+
 /// Adds ranks that had written an error of their own when they were asked to end: the reason may stand there.
 void add_asked(std::vector<ReportLine>& lines, const JobEnd& end) {
   constexpr int kShown = 3;
   int shown = 0;
-  for (const Failure& other : end.also_failed.listed) {
-    if (!other.was_asked || shown++ >= kShown) {
-      continue;
+  const auto groups = group_alike(end.also_failed.listed, [](const Failure& other) { return other.was_asked; });
+  for (const AlikeFailures& alike : groups) {
+    if (shown++ >= kShown) {
+      break;
     }
-    lines.push_back({Level::Error, name_of_failed(other) + ", node " + to_string(other.node) + " (" + other.host +
-                                       "), which was only asked to end, had written an error of its own before:"});
-    for (const std::string& line : other.last_lines) {
+    const bool is_one = alike.size() == 1;
+    lines.push_back({Level::Error, describe_places(alike) + (is_one ? ", which was" : ", which were") +
+                                       " only asked to end, had written an error of " + (is_one ? "its" : "their") +
+                                       " own before" + (is_one ? ":" : ", the same:")});
+    for (const std::string& line : alike.front()->last_lines) {
       lines.push_back({Level::Error, "  | " + line});
     }
   }
@@ -121,11 +177,11 @@ void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
   add_asked(lines, outcome.end);
 }
 
-/// "rank 3, node 1 (host-b), exit code 1, after 0.21 s".
-std::string describe_other_failure(const Failure& failure) {
-  const std::string who = name_of_failed(failure) + ", node " + to_string(failure.node) + " (" + failure.host + "), ";
-  return failure.status ? who + describe_status(failure) + ", after " + format_seconds(failure.run_time_seconds) + " s"
-                        : who + failure.start_error;
+/// "rank 3, node 1 (host-b), exit code 1, after 0.21 s", or of several without the time.
+std::string describe_alike(const AlikeFailures& alike) {
+  const Failure& first = *alike.front();
+  const std::string time = alike.size() > 1 ? "" : ", after " + format_seconds(first.run_time_seconds) + " s";
+  return describe_places(alike) + ", " + (first.status ? describe_status(first) + time : first.start_error);
 }
 
 void add_ranks(std::vector<ReportLine>& lines, const Outcome& outcome, WorkerOutcome wanted, const std::string& what) {
@@ -134,23 +190,26 @@ void add_ranks(std::vector<ReportLine>& lines, const Outcome& outcome, WorkerOut
   }
 }
 
-/// Adds processes that failed without being asked to end. The report file lists more of them.
+/// Adds processes that failed without being asked to end, those that look the same in one block. The report file lists
+/// more of them.
 void add_other_failures(std::vector<ReportLine>& lines, const JobEnd& end) {
-  constexpr int kShown = 3;
+  constexpr std::size_t kShown = 3;
   OtherFailures others = end.also_failed;
   others.drop_asked();
-  int shown = 0;
-  for (const Failure& other : others.listed) {
-    if (shown++ == kShown) {
-      break;
-    }
-    lines.push_back({Level::Warning, "also failed: " + describe_other_failure(other)});
-    if (!other.last_lines.empty()) {
+  const auto groups = group_alike(others.listed, [](const Failure&) { return true; });
+  int left = others.count;
+  for (const AlikeFailures& alike : groups | std::views::take(kShown)) {
+    const Failure& other = *alike.front();
+    const bool is_like_first = end.first_failure && is_alike(*end.first_failure, other);
+    lines.push_back({Level::Warning,
+                     "also failed" + std::string(is_like_first ? " in the same way: " : ": ") + describe_alike(alike)});
+    if (!is_like_first && !other.last_lines.empty()) {
       lines.push_back({Level::Warning, "  | " + other.last_lines.back()});
     }
+    left -= static_cast<int>(alike.size());
   }
-  if (others.count > kShown) {
-    lines.push_back({Level::Warning, "also failed: " + std::to_string(others.count - kShown) + " more"});
+  if (left > 0) {
+    lines.push_back({Level::Warning, "also failed: " + std::to_string(left) + " more"});
   }
 }
 
@@ -350,11 +409,13 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");
   }
   add_ranks(lines, outcome, WorkerOutcome::Running, "could not be killed");
-  lines.push_back({is_suspended ? Level::Info : Level::Error, "exit code " + std::to_string(end.exit_code)});
+  lines.push_back({is_suspended ? Level::Info : Level::Error, describe_exit(end)});
   return lines;
 }
 
 json::value to_document(const Outcome& outcome) {
+  const std::chrono::duration<double> run_time(outcome.run_time_seconds);
+  const WallTime started_at = outcome.ended_at - std::chrono::duration_cast<WallTime::duration>(run_time);
   const auto& first = outcome.end.first_failure;
   json::value document =
       json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
@@ -364,6 +425,8 @@ json::value to_document(const Outcome& outcome) {
                    {"reason", outcome.end.reason},
                    {"node", outcome.node_rank.value},
                    {"host", outcome.host_name},
+                   {"started_at", utc_text_with_milliseconds(started_at)},
+                   {"ended_at", utc_text_with_milliseconds(outcome.ended_at)},
                    {"run_time_s", rounded(outcome.run_time_seconds)},
                    {"init_s", outcome.init_seconds ? json::value(rounded(*outcome.init_seconds)) : json::value()},
                    {"first_failure", first ? json::value(failure_document(*first, hints(outcome))) : json::value()},

@@ -2,6 +2,7 @@
 
 // The outcome of a run on this node, for its report.
 
+#include "base/console_time.hpp"
 #include "base/ranks.hpp"
 #include "supervise/exit_status.hpp"
 #include "supervise/supervisor.hpp"
@@ -46,6 +47,7 @@ struct Outcome {
   std::string host_name;
   std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
   double run_time_seconds = 0;
+  WallTime ended_at{};
   /// Error file of the first failure; empty: it was on another node, or wrote none.
   std::string error_file{};
   /// Seconds from the start of the last attempt until all ranks had called init_process_group; only on the leader,

@@ -1,4 +1,4 @@
-// Decides about colours, and about drawing on a terminal.
+// Decides about colours, about drawing on a terminal, and about the time before lines.
 #include "run/run_options.hpp"
 
 namespace muster {
@@ -14,6 +14,16 @@ bool may_colour(int fd, When colour, const std::map<std::string, std::string>& v
   }
   const auto refused = variables.find("NO_COLOR");  // https://no-color.org
   return is_terminal(fd) && !is_dumb(variables) && (refused == variables.end() || refused->second.empty());
+}
+
+ConsoleClock make_console_clock(const RunOptions& options, WallTime start) {
+  const bool is_shown_on_terminal =
+      options.launcher ? options.launcher->terminals.error.has_value() : is_terminal(STDERR_FILENO);
+  ConsoleClock clock{options.console_times.clock.form, start};
+  if (clock.form == ConsoleTime::Auto) {
+    clock.form = is_shown_on_terminal ? ConsoleTime::Off : ConsoleTime::Utc;
+  }
+  return clock;
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 
 // Options of a run on this node. None of them changes what workers see.
 
+#include "base/console_time.hpp"
 #include "base/when.hpp"
 #include "hang/questions.hpp"
 #include "notices/suspend_options.hpp"
@@ -48,6 +49,12 @@ struct LauncherInfo {
   Terminals terminals;    ///< terminals of the launcher, where our output is shown
 };
 
+/// Lines of the console that begin with the time, and its form.
+struct ConsoleTimes {
+  ConsoleClock clock{ConsoleTime::Auto};
+  bool of_workers = false;  ///< workers' lines, too
+};
+
 /// Times after which something is done about a job that is quiet, and how (docs/hangs.md).
 struct HangOptions {
   std::chrono::milliseconds report{60'000};    ///< it is reported; 0: never
@@ -73,8 +80,9 @@ struct RunOptions {
   LineFilter duplicate_err;
   PrefixWhen prefix = PrefixWhen::Auto;
   PrefixTemplate prefix_template;  ///< empty: the rank
-  When colour = When::Auto;        ///< Auto: on a terminal, unless NO_COLOR is set
-  When terminals = When::Auto;     ///< whether workers write into ptys; Auto: where the output is shown on a terminal
+  ConsoleTimes console_times;
+  When colour = When::Auto;     ///< Auto: on a terminal, unless NO_COLOR is set
+  When terminals = When::Auto;  ///< whether workers write into ptys; Auto: where the output is shown on a terminal
   InputFor input_for = InputFor::SingleWorker;
   LocalRank input_rank{};  ///< for ChosenWorker
   SuspendOptions suspend;
@@ -91,6 +99,9 @@ struct RunOptions {
 
 /// True for TERM=dumb: the terminal shows text only.
 [[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
+
+/// The clock for the console of a muster that started at `start`: decides Auto.
+[[nodiscard]] ConsoleClock make_console_clock(const RunOptions& options, WallTime start);
 
 /// True if text on `fd`, a stream of ours, may be coloured.
 [[nodiscard]] bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);

@@ -22,21 +22,30 @@ constexpr int kRefused = static_cast<int>(ErrorKind::BadEnvironment);
 constexpr int kNotExecutable = static_cast<int>(ErrorKind::NotExecutable);
 constexpr int kNotFound = static_cast<int>(ErrorKind::NotFound);
 
-// Kind, verdict and its name, exit code, advice for a scheduler. In the order of EndKind.
+// Kind, verdict and its name, exit code, advice for a scheduler and for people. In the order of EndKind.
 constexpr std::array<EndRow, 13> kEnds{{
-    {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy"},
-    {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy"},
-    {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop"},
-    {EndKind::SystemRefused, Verdict::Failed, "failed", kSystem, "report"},
-    {EndKind::NodeRefused, Verdict::Failed, "failed", kRefused, "not retry"},
-    {EndKind::BadInput, Verdict::Failed, "failed", kBadData, "not retry"},
-    {EndKind::Stopped, Verdict::Stopped, "stopped", std::nullopt, "apply its policy"},
-    {EndKind::Incomplete, Verdict::Incomplete, "incomplete", kIncomplete, "requeue"},
-    {EndKind::Lost, Verdict::Lost, "lost", kLost, "retry elsewhere"},
-    {EndKind::Hung, Verdict::Hung, "hung", kHung, "retry"},
-    {EndKind::NotExecutable, Verdict::Failed, "failed", kNotExecutable, "not retry"},
-    {EndKind::NotFound, Verdict::Failed, "failed", kNotFound, "not retry"},
-    {EndKind::Suspended, Verdict::Suspended, "suspended", kSuspended, "requeue"},
+    {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy", ""},
+    {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy", ""},
+    {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop",
+     "several attempts made no progress; another start would end in the same way"},
+    {EndKind::SystemRefused, Verdict::Failed, "failed", kSystem, "report",
+     "the system refused a call; raise the limit or mend the machine that the line above names"},
+    {EndKind::NodeRefused, Verdict::Failed, "failed", kRefused, "not retry",
+     "this node does not belong to the job, or its environment is wrong; correct it first"},
+    {EndKind::BadInput, Verdict::Failed, "failed", kBadData, "not retry",
+     "a file that the job needs is wrong; correct it first"},
+    {EndKind::Stopped, Verdict::Stopped, "stopped", std::nullopt, "apply its policy",
+     "the job was asked to end from outside"},
+    {EndKind::Incomplete, Verdict::Incomplete, "incomplete", kIncomplete, "requeue",
+     "the nodes never met, and no worker ran; start the job again"},
+    {EndKind::Lost, Verdict::Lost, "lost", kLost, "retry elsewhere", "a node was lost; start the job again elsewhere"},
+    {EndKind::Hung, Verdict::Hung, "hung", kHung, "retry", "ranks hung; start the job again, from its last checkpoint"},
+    {EndKind::NotExecutable, Verdict::Failed, "failed", kNotExecutable, "not retry",
+     "the program cannot be executed; correct its name or its permissions"},
+    {EndKind::NotFound, Verdict::Failed, "failed", kNotFound, "not retry",
+     "the program was not found; correct its name or the image"},
+    {EndKind::Suspended, Verdict::Suspended, "suspended", kSuspended, "requeue",
+     "suspended after a notice; start the job again to go on"},
 }};
 
 /// Kinds of end when something could not be started.
@@ -111,7 +120,6 @@ std::string describe_failure(const Failure& failure) {
 /// Keeps only a short part of its last lines: those of the first failure are reported in full.
 void OtherFailures::add(Failure failure) {
   const std::size_t most_lines = failure.was_asked ? 10 : 3;  // of a traceback, or of what is most likely a consequence
-  constexpr std::size_t kLineBytes = 200;
   ++count;
   if (listed.size() >= kMostListed) {
     return;
@@ -181,6 +189,18 @@ JobEnd end_by_failure(const Failure& failure) {
 std::string_view advice_for(const JobEnd& end) {
   const EndRow& row = row_of(end.kind);
   return row.verdict == end.verdict ? row.advice : first_row_of(end.verdict).advice;
+}
+
+std::string describe_exit(const JobEnd& end) {
+  const std::string code = "exit code " + std::to_string(end.exit_code);
+  const EndRow& row = row_of(end.kind).verdict == end.verdict ? row_of(end.kind) : first_row_of(end.verdict);
+  if (!row.instruction.empty()) {
+    return code + ": " + std::string(row.instruction);
+  }
+  if (!end.first_failure || end.first_failure->is_early_exit) {
+    return code;
+  }
+  return code + ": that of " + name_of_failed(*end.first_failure) + ", the first failure";
 }
 
 }  // namespace muster

@@ -76,8 +76,9 @@ struct Failure {
 /// The failures besides the first one, and ranks that `was_asked` is true for.
 struct OtherFailures {
   static constexpr std::size_t kMostListed = 16;
-  std::vector<Failure> listed;  ///< with fewer last lines
-  int count = 0;                ///< of all, listed or not
+  static constexpr std::size_t kLineBytes = 200;  ///< a longer line is cut
+  std::vector<Failure> listed;                    ///< with fewer last lines
+  int count = 0;                                  ///< of all, listed or not
 
   void add(Failure failure);
   void add(OtherFailures others);
@@ -152,6 +153,7 @@ struct EndRow {
   std::string_view name;         ///< of the verdict, in documents and on the wire
   std::optional<int> exit_code;  ///< empty: that of a worker or a signal
   std::string_view advice;       ///< "a scheduler should ..."
+  std::string_view instruction;  ///< what happened and what to do, behind the exit code; empty: see `describe_exit`
 };
 
 [[nodiscard]] std::span<const EndRow> end_table();
@@ -162,6 +164,8 @@ struct EndRow {
 [[nodiscard]] int exit_code_of(EndKind kind);
 /// The advice for its kind, not for its exit code: a worker may exit with a code that is also one of muster's.
 [[nodiscard]] std::string_view advice_for(const JobEnd& end);
+/// The last line of a job that did not succeed: "exit code 69: a node was lost; start the job again elsewhere".
+[[nodiscard]] std::string describe_exit(const JobEnd& end);
 
 // Makers of ends; the caller adds the attempt and the record.
 

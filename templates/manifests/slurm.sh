@@ -26,6 +26,7 @@ export MUSTER_MASTER_PORT={port}
 export MUSTER_NPROC_PER_NODE={workers}
 {token}
 
+# Programs that catch SIGUSR1 are asked to save by it with:  muster --tell-workers-by USR1 ...
 # When an agent ends, muster ends the others in order and all end with the job's code. srun must not
 # come before it: hence no --kill-on-bad-exit, and no --wait. A muster binds its workers itself.
 srun --nodes={nodes} --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --cpu-bind=none \

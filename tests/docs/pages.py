@@ -127,6 +127,7 @@ class Desk:
             "HOME": str(self.folder),
             "TMPDIR": str(self.folder),
             "LC_ALL": "C.UTF-8",
+            "MUSTER_CONSOLE_TIME": "off",  # as on a terminal
             **{name: os.environ[name] for name in ("ASAN_OPTIONS",) if name in os.environ},
         }
 

@@ -17,6 +17,7 @@ SOURCES = [
 # Help, manual page, a build tool, files of ssh: what they say is no message.
 WITHOUT_MESSAGES = (
     "compat_help.cpp",
+    "embed_pages.cpp",
     "embed_templates.cpp",
     "flight_recorder.cpp",  # a dump that cannot be read is left out
     "formats.cpp",  # docs/interfaces.md has what it writes
@@ -46,6 +47,9 @@ OTHER_TEXTS = {
     "aot_torchxla_trace_once torhchxla_trace_once tvm": "the same",
     "whoever wanted the job to give way": "a reason to stay",
     "the file of --metrics": "the same",
+    "the worker's own": "a row of the exit codes",
+    "Of one of them: muster status --job PID": "what muster status prints",
+    "It explains itself.": "what muster explain prints",
     "405 Method Not Allowed": "an answer of HTTP",
     "431 Request Header Fields Too Large": "the same",
     "\\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\\r\nContent-Length:": "the same",

@@ -80,4 +80,4 @@ def test_the_failed_training_rank_is_named_and_not_its_peers(
     assert code == 23
     assert re.search(r"^muster: rank 2 failed first: .* exit code 23", err, re.MULTILINE)
     assert "muster:   | RuntimeError: the loss is not a number any more" in err
-    assert err.rstrip().endswith("muster: exit code 23")
+    assert err.rstrip().endswith("muster: exit code 23: that of rank 2, the first failure")

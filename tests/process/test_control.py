@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -139,7 +140,9 @@ def test_a_suspended_job_resumes_from_its_checkpoint(muster, command, tmp_path):
     done = command(job, "suspend", "--reason=rack 7")
 
     assert done.code == 0
-    assert re.fullmatch(r"all workers are told: they have [\d.]+ s to save\n", done.out.text)
+    assert re.fullmatch(
+        r"the workers have [\d.]+ s to save; a file was written and the flag set.*\n", done.out.text
+    )
     assert job.end() == 85, job.words()
     assert job.report["verdict"] == "suspended"
     assert re.fullmatch(
@@ -179,7 +182,10 @@ def test_a_notice_may_be_withdrawn(muster, command, tmp_path):
 def test_a_worker_ended_by_a_withdrawn_notice_has_failed(muster, command):
     script = (
         "import os, signal, time\n"
-        "if os.environ['RANK'] == '0': signal.signal(signal.SIGUSR1, lambda *_: print('told', flush=True))\n"
+        "def told(*_):\n"
+        "    print('told', flush=True)\n"
+        "    if os.environ['RANK'] == '1': os._exit(9)\n"
+        "signal.signal(signal.SIGUSR1, told)\n"
         "print('ready', flush=True)\n"
         "while True: time.sleep(0.05)\n"
     )
@@ -196,7 +202,7 @@ def test_a_worker_ended_by_a_withdrawn_notice_has_failed(muster, command):
 
     assert command(job, "suspend", "--cancel").code == 0
 
-    assert job.end() == 138, job.words()
+    assert job.end() == 9, job.words()
     assert job.report["first_failure"]["global_rank"] == 1
 
 
@@ -304,6 +310,86 @@ def test_workers_may_get_a_notice_by_a_signal(muster, command, worker, number):
     assert job.end() == 85, job.words()
     assert f"got {name}" in job.out.lines
     assert job.report["first_failure"] is None
+
+
+CATCHES_IT_LATER = """
+import os, signal, sys, time
+print("ready", flush=True)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+signal.signal(signal.SIGUSR1, lambda *_: sys.exit(0))
+print("catches it", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_signal_that_would_end_a_worker_is_not_sent(muster, command):
+    script = "import time; print('ready', flush=True); time.sleep(600)"
+    job = muster.start("--nproc-per-node=2", "--tell-workers-by=USR1", "--", sys.executable, "-c", script, report=True)
+    job.out.wait_for("ready", times=2)
+
+    assert command(job, "suspend", "--within=1").code == 0
+
+    job.err.wait_for("ranks 0-1 do not catch SIGUSR1, which would end them, and did not get it")
+    assert job.end() == 85, job.words()
+    assert "nobody had saved or ended" in job.report["reason"], "they lived until the deadline"
+
+
+def test_a_worker_that_catches_the_signal_later_gets_it_then(muster, command, tmp_path):
+    job = muster.start("--tell-workers-by=USR1", "--", sys.executable, "-c", CATCHES_IT_LATER, tmp_path / "go", report=True)
+    job.out.wait_for("ready")
+    assert command(job, "suspend").code == 0
+    job.err.wait_for("rank 0 does not catch SIGUSR1")
+
+    (tmp_path / "go").touch()
+
+    assert job.end() == 85, job.words()
+    assert "all processes" in job.report["reason"]
+
+
+def test_suspend_says_how_the_workers_were_told(muster, command):
+    silent = muster.start("--", sys.executable, "-c", "print('ready', flush=True); input()", stdin=subprocess.PIPE)
+    asking = muster.start(
+        "--", sys.executable, "-c",
+        "import muster, time; muster.receive_suspend_command(); print('ready', flush=True); time.sleep(600)",
+        env=WITH_MODULE,
+    )
+    for job in (silent, asking):
+        job.out.wait_for("ready")
+
+    assert "no worker of this node has asked for it yet" in command(silent, "suspend", "--within=0.2").out.text
+    assert "for which a worker of this node asks" in command(asking, "suspend", "--within=0.2").out.text
+    for job in (silent, asking):
+        assert job.end() == 85, job.words()
+
+
+def test_the_status_lists_the_jobs_where_several_run(muster, tmp_path):
+    (tmp_path / "folder").mkdir()
+    endless = ("--", "sleep", "600")
+    one = muster.start("--job-id=train", "--nproc-per-node=2", *endless, "--token=secret", cwd=tmp_path / "folder")
+    other = muster.start(*endless)
+    # TMPDIR of the test, where another test's jobs are not.
+    jobs = {}
+
+    def both_are_listed():
+        answer = muster.run("status", "--json")
+        assert answer.code == 0, answer.words()
+        jobs.update({job["pid"]: job for job in json.loads(answer.out.text).get("jobs", [])})
+        return {one.guard(), other.guard()} <= {pid for pid, job in jobs.items() if job["state"] == "running"}
+
+    wait_until(both_are_listed, lambda: f"both jobs in {jobs}")
+
+    listed = jobs[one.guard()]
+    assert (listed["id"], listed["nodes"]) == ("train", 1)
+    assert listed["program"] == "sleep 600 --token=***"
+    assert listed["folder"] == str(tmp_path / "folder")
+    table = muster.run("status").out.lines
+    assert re.match(r"JOB +PID +STATE +NODES +SINCE +PROGRAM +FOLDER$", table[0])
+    assert any(re.match(rf"train +{one.guard()} +running +1 +\S+ +sleep 600", row) for row in table)
+    assert muster.run("stop").code == 64, "one has to be named"
+    for job in (one, other):
+        job.signal(signal.SIGTERM)
+        job.end()
 
 
 SAVES_FOR_25_SECONDS = """

@@ -68,7 +68,7 @@ def test_the_report_names_the_failure_and_lists_stopped_workers(muster, worker, 
     for part in ("rank 17 ", "node 0 (", "local rank 17", "pid ", "exit code 3", "attempt 0"):
         assert part in first
     assert job.said_about("stopped by muster").endswith("ranks 0-16, 18-63")
-    assert job.said[-1] == "exit code 3"
+    assert job.said[-1] == "exit code 3: that of rank 17, the first failure"
 
 
 def test_workers_not_yet_started_at_a_failure_are_listed(muster):
@@ -97,7 +97,7 @@ def test_the_last_lines_on_standard_error_are_the_report(muster, worker):
 
     beginning = next(i for i, line in enumerate(job.err.lines) if "failed first" in line)
     assert all(line.startswith("muster: ") for line in job.err.lines[beginning:])
-    assert job.err.lines[-1] == "muster: exit code 5"
+    assert job.err.lines[-1].startswith("muster: exit code 5: ")
 
 
 # What torch.distributed.monitored_barrier does: rank 0 names the rank that did not come, and is still printing, or

@@ -292,7 +292,7 @@ class TestErrorFiles:
 
         assert job.code == 3
         assert job.said_about("failed first")
-        assert job.said[-1] == "exit code 3"
+        assert job.said[-1].startswith("exit code 3:")
         assert job.report["exit_code"] == 3
         assert len(job.err.bytes) < 100_000
 

@@ -132,7 +132,7 @@ def test_a_terminal_shows_last_lines_as_text(muster, attack):
     (failure,) = [row for row in rows if "failed first" in row]
     assert failure.startswith("muster: rank 0 failed first: ")
     assert [row for row in rows if row.startswith("muster:   | ")], "\n".join(rows)
-    assert "muster: exit code 3" in rows
+    assert any(row.startswith("muster: exit code 3:") for row in rows)
 
 
 def says(row):
@@ -149,7 +149,7 @@ def test_escape_sequences_of_a_worker_hide_no_line_of_muster(muster, attack):
         seen = "\n".join(screen.visible_rows())
 
     last = [row for row in rows if says(row)][-1]
-    assert last == "muster: exit code 3", "\n".join(rows)
+    assert last == "muster: exit code 3: that of rank 0, the first failure", "\n".join(rows)
     assert re.search("muster: rank 0 failed first: .* exit code 3", seen), seen
 
 

@@ -54,7 +54,7 @@ def test_scancel_ends_the_job_in_order(jobs, worker, muster):
     jobs.run("scancel", job.number)
 
     assert job.end()["JobState"] == "CANCELLED"
-    job.wait_for_line("^muster: exit code 143$")
+    job.wait_for_line("^muster: exit code 143:")
     muster.assert_no_survivors(seconds=10.0)
     assert "muster: stopped by SIGTERM" in job.output
     assert "could not be killed" not in job.output

@@ -86,6 +86,8 @@ class Muster:
         return {
             **clean,
             "LC_ALL": "C.UTF-8",
+            "MUSTER_CONSOLE_TIME": "off",  # most tests compare whole lines
+            "XDG_STATE_HOME": str(self.folder / "state"),
             "TMPDIR": str(self.folder),
             "TEST_TAG": self.tag,
             **{name: str(value) for name, value in (more or {}).items()},

@@ -52,6 +52,12 @@ bool is_host(std::string_view text) {
   return has_brackets && !is_of_worker(text.substr(1, text.size() - 3));
 }
 
+/// The text behind the time that --console-time puts before a message; the same text where there is none.
+std::string_view behind_time(std::string_view text) {
+  const std::size_t end = text.starts_with('[') ? 0 : text.find_first_not_of("0123456789-+:.TZs ");
+  return end == std::string_view::npos ? std::string_view() : text.substr(end);
+}
+
 }  // namespace
 
 std::string sanitize_marked(std::string_view line) {
@@ -170,7 +176,7 @@ bool TerminalSanitizer::may_begin() const {
   if (!text_.ends_with(kBeginning)) {
     return false;  // it is further behind than any host name
   }
-  const std::string_view before = std::string_view(text_).substr(0, text_.size() - kBeginning.size());
+  const std::string_view before = behind_time(std::string_view(text_).substr(0, text_.size() - kBeginning.size()));
   return before.empty() || (has_hosts_ && is_host(before));
 }
 

@@ -85,7 +85,7 @@ TEST_F(ProgramsTest, AreMissingWithTheReason) {
   EXPECT_EQ(programs_.of(0).error().message, "cannot run 'text': it is not executable");
   EXPECT_EQ(programs_.of(1).error().kind, ErrorKind::NotFound);
   EXPECT_EQ(programs_.of(2).error().kind, ErrorKind::NotFound);
-  EXPECT_EQ(programs_.of(2).error().message, "cannot run '" + path("nowhere.py") + "': not found");
+  EXPECT_EQ(programs_.of(2).error().message, "no file '" + path("nowhere.py") + "'");
   EXPECT_TRUE(programs_.of(3));
 }
 

@@ -649,7 +649,7 @@ TEST(FrontEnds, HaveCompletions) {
       compat_completion(*find_compat("torchrun"), {"bash", {}})->find("complete -o filenames -F _torchrun torchrun"),
       std::string::npos);
   EXPECT_NE(completion_script({"bash", {}})
-                ->find("run plan explain check doctor token status stacks dump stop suspend render torchrun"),
+                ->find("run plan explain check doctor token last status stacks dump stop suspend render torchrun"),
             std::string::npos);
 }
 

@@ -114,7 +114,13 @@ TEST(StatusLine, IsLeftOutAloneWhereItsNumbersCannotBePassedOn) {
 // --- Which job is meant -------------------------------------------------------------------------
 
 FoundAgent agent(pid_t pid, const std::string& id, const std::string& rendezvous = "") {
-  return {"/dev/shm/muster_x/control", id, rendezvous, pid, "0.1.0"};
+  FoundAgent agent;
+  agent.socket = "/dev/shm/muster_x/control";
+  agent.job_id = id;
+  agent.rendezvous = rendezvous;
+  agent.pid = pid;
+  agent.version = "0.1.0";
+  return agent;
 }
 
 TEST(ChoiceOfAJob, NeedsNoNameWhereOneJobRuns) {

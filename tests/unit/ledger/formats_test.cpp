@@ -28,6 +28,7 @@ TEST(Formats, writes_an_event_as_a_line_of_json) {
   EXPECT_EQ(read.at("node").as_int64(), 2);
   EXPECT_EQ(read.at("attempt").as_int64(), 1);
   EXPECT_EQ(read.at("memory_peak").as_int64(), 4'096);
+  EXPECT_EQ(read.at("time"), "2023-11-14T22:13:20.250Z");
   EXPECT_DOUBLE_EQ(read.at("wall").as_double(), 1'700'000'000.25);
   EXPECT_DOUBLE_EQ(read.at("monotonic").as_double(), 12.5);
 }

@@ -42,7 +42,7 @@ TEST(DescribeOutcome, CallsMpirunNoRank) {
 
   EXPECT_EQ(texts_of(outcome), (Lines{"mpirun failed first: node 1 (gpu-17), pid 4702, exit code 7, after 1.25 s, "
                                       "attempt 0",
-                                      "stopped by muster: daemon", "exit code 7"}));
+                                      "stopped by muster: daemon", "exit code 7: that of mpirun, the first failure"}));
 
   outcome.end = success().end;
   outcome.nodes = outcome.end.gang.nodes = 2;
@@ -54,11 +54,11 @@ TEST(DescribeOutcome, NamesTheFirstFailureAndTheStoppedWorkers) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
   outcome.end.first_failure->last_lines = {"Traceback (most recent call last):", "", "RuntimeError: x"};
 
-  EXPECT_EQ(texts_of(outcome),
-            (Lines{"rank 10 failed first: node 1 (gpu-17), local rank 2, pid 4702, signal SIGABRT "
-                   "(Aborted), after 1.25 s, attempt 0",
-                   "the last lines of its standard error:", "  | Traceback (most recent call last):", "  | ",
-                   "  | RuntimeError: x", "stopped by muster: ranks 8-9, 11", "exit code 134"}));
+  EXPECT_EQ(texts_of(outcome), (Lines{"rank 10 failed first: node 1 (gpu-17), local rank 2, pid 4702, signal SIGABRT "
+                                      "(Aborted), after 1.25 s, attempt 0",
+                                      "the last lines of its standard error:", "  | Traceback (most recent call last):",
+                                      "  | ", "  | RuntimeError: x", "stopped by muster: ranks 8-9, 11",
+                                      "exit code 134: that of rank 10, the first failure"}));
 }
 
 TEST(DescribeOutcome, NamesAnExitCodeAndACore) {
@@ -76,12 +76,13 @@ TEST(DescribeOutcome, ExplainsTheFailureOfAWorkerThatExitedWithZero) {
 }
 
 TEST(DescribeOutcome, EndsWithTheExitCodeWheneverTheJobDidNotSucceed) {
-  EXPECT_EQ(texts_of(failure(ExitStatus::exited(3))).back(), "exit code 3");
-  EXPECT_EQ(texts_of(stop()).back(), "exit code 143");
+  EXPECT_EQ(texts_of(failure(ExitStatus::exited(3))).back(), "exit code 3: that of rank 10, the first failure");
+  EXPECT_EQ(texts_of(stop()).back(), "exit code 143: the job was asked to end from outside");
 }
 
 TEST(DescribeOutcome, NamesTheSignalThatStoppedTheJob) {
-  EXPECT_EQ(texts_of(stop()), (Lines{"stopped by SIGTERM", "stopped by muster: ranks 8-11", "exit code 143"}));
+  EXPECT_EQ(texts_of(stop()), (Lines{"stopped by SIGTERM", "stopped by muster: ranks 8-11",
+                                     "exit code 143: the job was asked to end from outside"}));
 }
 
 TEST(DescribeOutcome, ReportsWhyAWorkerCouldNotBeStarted) {
@@ -94,8 +95,10 @@ TEST(DescribeOutcome, ReportsWhyAWorkerCouldNotBeStarted) {
     outcome.workers[worker].status.reset();
   }
 
-  EXPECT_EQ(texts_of(outcome), (Lines{"rank 10 could not be started: node 1 (gpu-17), cannot run 'nosuch': not found",
-                                      "stopped by muster: ranks 8-9", "never started: ranks 10-11", "exit code 127"}));
+  outcome.end.kind = EndKind::NotFound;
+  EXPECT_EQ(texts_of(outcome), (Lines{"cannot run 'nosuch': not found: rank 10 could not be started, node 1 (gpu-17)",
+                                      "stopped by muster: ranks 8-9", "never started: ranks 10-11",
+                                      "exit code 127: the program was not found; correct its name or the image"}));
 }
 
 TEST(DescribeOutcome, NamesSucceededAndUnkillableWorkers) {
@@ -105,7 +108,8 @@ TEST(DescribeOutcome, NamesSucceededAndUnkillableWorkers) {
 
   const Lines lines = texts_of(outcome);
   EXPECT_EQ(Lines(lines.begin() + 1, lines.end()),
-            (Lines{"stopped by muster: rank 9", "succeeded: rank 8", "could not be killed: rank 11", "exit code 1"}));
+            (Lines{"stopped by muster: rank 9", "succeeded: rank 8", "could not be killed: rank 11",
+                   "exit code 1: that of rank 10, the first failure"}));
 }
 
 TEST(DescribeOutcome, ShowsTheMessageOfTheErrorFile) {
@@ -139,7 +143,7 @@ TEST(DescribeOutcome, SaysProbablyWhereOthersMayHaveFailedFirst) {
   EXPECT_EQ(lines[1],
             "it is named because a signal ended it; too close to it for their order to be known "
             "failed: ranks 8-9");
-  EXPECT_EQ(lines[2], "also failed: rank 8, node 1 (gpu-17), exit code 1, after 1.25 s");
+  EXPECT_EQ(lines[2], "also failed: ranks 8-9, node 1 (gpu-17), exit code 1");
   EXPECT_EQ(lines[3], "  | Connection reset by peer");
 }
 
@@ -152,7 +156,8 @@ TEST(DescribeOutcome, ShowsFewOfMany) {
 
   const Lines lines = texts_of(outcome);
   EXPECT_NE(lines[1].find("ranks 20-35 and others"), std::string::npos) << lines[1];
-  EXPECT_EQ(lines[8], "also failed: 60 more");
+  EXPECT_EQ(lines[2], "also failed: ranks 20-35, node 1 (gpu-17), exit code 1");
+  EXPECT_EQ(lines[4], "also failed: 47 more");
 
   const json::value document = to_document(outcome);
   EXPECT_EQ(document.at("also_failed").as_array().size(), OtherFailures::kMostListed);
@@ -160,6 +165,42 @@ TEST(DescribeOutcome, ShowsFewOfMany) {
   EXPECT_EQ(document.at("also_failed").at(0).at("exit_code"), 1);
   EXPECT_EQ(document.at("also_failed").at(0).at("order_known"), false);
   EXPECT_EQ(document.at("first_failure").at("order_known"), false);
+}
+
+TEST(DescribeOutcome, ShowsWhatSeveralRanksSaidOnce) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  const std::string long_line(1'000, 'x');
+  outcome.end.first_failure->last_lines = {"  File \"train.py\", line 3", long_line, "SyntaxError: invalid syntax"};
+  for (const int rank : {8, 9, 11}) {
+    Failure same = other_failure(rank);
+    same.last_lines = outcome.end.first_failure->last_lines;
+    same.node = NodeRank{rank == 11 ? 2 : 1};
+    outcome.end.also_failed.add(same);
+  }
+  Failure other = other_failure(12);
+  other.last_lines.back() = "MemoryError";
+  outcome.end.also_failed.add(other);
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ((Lines{lines.begin() + 5, lines.begin() + 8}),
+            (Lines{"also failed in the same way: ranks 8-9, 11, nodes 1-2, exit code 1",
+                   "also failed: rank 12, node 1 (gpu-17), exit code 1, after 1.25 s", "  | MemoryError"}));
+}
+
+TEST(DescribeOutcome, TellsFailuresApartThatOnlyEndedAlike) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end.first_failure->last_lines = {"RuntimeError: x"};
+  Failure silent = other_failure(8);
+  silent.last_lines.clear();
+  Failure by_signal = other_failure(9);
+  by_signal.last_lines = {"RuntimeError: x"};
+  by_signal.status = ExitStatus::signalled(SIGABRT);
+  outcome.end.also_failed.add(silent);
+  outcome.end.also_failed.add(by_signal);
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(lines[3], "also failed: rank 8, node 1 (gpu-17), exit code 1, after 1.25 s");
+  EXPECT_EQ(lines[4], "also failed: rank 9, node 1 (gpu-17), signal SIGABRT (Aborted), after 1.25 s");
 }
 
 TEST(DescribeOutcome, ListsLaterFailuresWithoutDoubtingTheFirst) {
@@ -193,6 +234,22 @@ TEST(DescribeOutcome, ShowsTheErrorOfARankThatWasOnlyAskedToEnd) {
   EXPECT_EQ(to_document(outcome).at("also_failed").at(0).at("asked_to_end"), true);
 }
 
+TEST(DescribeOutcome, ShowsTheSameErrorOfSeveralThatWereOnlyAskedOnce) {
+  Outcome outcome = failure(ExitStatus::exited(3));
+  for (const int rank : {8, 9}) {
+    Failure asked = other_failure(rank);
+    asked.was_asked = true;
+    outcome.end.also_failed.add(asked);
+  }
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(
+      (Lines{lines.begin() + 1, lines.begin() + 4}),
+      (Lines{"ranks 8-9, node 1 (gpu-17), which were only asked to end, had written an error of their own before, "
+             "the same:",
+             "  | first", "  | Connection reset by peer"}));
+}
+
 TEST(DescribeOutcome, NamesASignalThatWasPassedOn) {
   Outcome outcome = failure(ExitStatus::signalled(SIGUSR1));
   outcome.end.first_failure->was_passed_on = true;
@@ -220,8 +277,9 @@ TEST(DescribeOutcome, ReportsWhyNoFailureIsNamed) {
   outcome.end.exit_code = exit_code_of(EndKind::Lost);
   outcome.end.reason = "node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s";
 
-  EXPECT_EQ(texts_of(outcome), (Lines{"node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s",
-                                      "stopped by muster: ranks 8-11", "exit code 69"}));
+  EXPECT_EQ(texts_of(outcome),
+            (Lines{"node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s", "stopped by muster: ranks 8-11",
+                   "exit code 69: a node was lost; start the job again elsewhere"}));
 }
 
 TEST(DescribeOutcome, KnowsNoProgressByItsKindAndNotByItsNumber) {
@@ -258,7 +316,7 @@ TEST(DescribeOutcome, NamesNoRanksWhereTheNodeNeverHadAPlace) {
     worker.outcome = WorkerOutcome::NeverStarted;
   }
 
-  EXPECT_EQ(texts_of(outcome), (Lines{"stopped by SIGTERM", "exit code 143"}));
+  EXPECT_EQ(texts_of(outcome), (Lines{"stopped by SIGTERM", "exit code 143: the job was asked to end from outside"}));
 }
 
 TEST(DescribeOutcome, SaysHowFarApartTheNodesCameWhenItWasLong) {

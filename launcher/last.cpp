@@ -1,0 +1,111 @@
+// Answers `muster last`, and keeps the report of a job for it.
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "environment/snapshot.hpp"
+#include "options/settings.hpp"
+#include "options/syntax.hpp"
+#include "process/helper_process.hpp"
+#include "report/saved_reports.hpp"
+#include "start_job.hpp"
+#include "subcommands.hpp"
+
+#include <unistd.h>
+
+namespace muster {
+namespace {
+
+constexpr const char* kCount = "the number of reports";
+constexpr int kMostReports = 1'000;
+/// Of jobs that were started on a terminal, without --history.
+constexpr int kUsualHistory = 20;
+/// Time limit for the file system of the home folder.
+constexpr std::chrono::seconds kReadTimeout{5};
+
+struct LastOptions {
+  bool is_json = false;
+};
+
+constexpr auto kLastTable = std::to_array<Option>({
+    {"json", nullptr, "Last", "Print JSON.", kInto<&LastOptions::is_json, read_whether_on>},
+    {"help", nullptr, "Last", "Print this text.", kReadByCode, nullptr, 'h'},
+});
+
+/// The answer of the helper process that reads the files: JSON, or all reports as text.
+std::string answer_with(const std::string& folder, std::size_t count, bool is_json) {
+  json::array documents;
+  std::string text;
+  for (json::object& saved : read_saved_reports(folder, count)) {
+    text += (text.empty() ? "" : "\n") + describe_saved_report(saved);
+    documents.push_back(std::move(saved));
+  }
+  return is_json ? pretty_json(documents) : text;
+}
+
+}  // namespace
+
+OptionTable last_options() {
+  return {kLastTable, {}, {}, "muster last"};
+}
+
+Result<> read_last_line(CommandLine& line, std::span<const std::string> tokens) {
+  std::vector<std::string> flags;
+  for (const std::string& token : tokens) {
+    if (token.size() > 1 && token.front() == '-') {
+      flags.push_back(with_dashes(token));
+    } else if (line.settings.has(kCount)) {
+      return Error{ErrorKind::BadUsage, "'" + token + "' is one number too many for muster last"};
+    } else {
+      line.settings.set(kCount, {token, from_flag(kCount)});
+    }
+  }
+  return read_flags(flags, last_options(), line.settings);
+}
+
+Result<int> run_last(const CommandLine& line, const Snapshot& snapshot) {
+  LastOptions options;
+  TRY(read_rows(options, last_options().options, line.settings));
+  const auto given = line.settings.find(kCount);
+  const int count = given ? TRY(read_number<1, kMostReports, "a number">(*given)) : 1;
+  const std::string folder = saved_reports_folder(snapshot.variables);
+  const auto answer = HelperTask::wait_for(
+      {[&] { return answer_with(folder, static_cast<std::size_t>(count), options.is_json); }, kReadTimeout});
+  if (!answer) {
+    return Error{ErrorKind::System,
+                 "cannot read the last reports in '" + folder + "': its file system does not answer"};
+  }
+  if (answer->empty()) {
+    return Error{ErrorKind::Incomplete, "no report of a job of this user is kept" +
+                                            (folder.empty() ? "" : " in '" + folder + "'") +
+                                            "; jobs on a terminal keep theirs, others with --history N"};
+  }
+  return print(*answer);
+}
+
+std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,
+                                               const Snapshot& snapshot) {
+  const bool is_watched = ::isatty(STDERR_FILENO) != 0;
+  const int keep = options.history.value_or(is_watched ? kUsualHistory : 0);
+  std::string folder = keep > 0 ? saved_reports_folder(snapshot.variables) : "";
+  if (folder.empty() || options.run.launcher) {  // the launcher keeps the report of all
+    return std::nullopt;
+  }
+  SavedJob job;
+  job.id = job_id == kNoJobId ? "" : job_id;
+  job.program = join(masked_arguments(options.job.program), " ");
+  job.folder = snapshot.working_directory;
+  job.pid = ::getpid();
+  return ReportKeeper{std::move(folder), keep, std::move(job)};
+}
+
+Result<> ReportKeeper::keep_report(const json::value& report, const std::vector<ReportLine>& lines) const {
+  std::vector<std::string> texts;
+  texts.reserve(lines.size());
+  for (const ReportLine& line : lines) {
+    texts.push_back(line.text);
+  }
+  const json::value* const ended = report.is_object() ? report.get_object().if_contains("ended_at") : nullptr;
+  const std::string moment = ended != nullptr && ended->is_string() ? std::string(ended->get_string()) : "";
+  return save_report(folder, moment + "-" + std::to_string(job.pid), saved_report(job, report, texts), keep);
+}
+
+}  // namespace muster

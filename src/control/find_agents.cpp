@@ -1,0 +1,416 @@
+// Finds control sockets in run directories and talks to them with blocking calls: for commands, not for agents.
+#include "base/display_text.hpp"
+#include "base/file_io.hpp"
+#include "base/text.hpp"
+#include "control/control.hpp"
+#include "environment/mounted_files.hpp"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace muster::control {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Limit of an answer: that of a job with thousands of nodes has megabytes.
+constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20U;
+/// Limit of the answer to a hello, which may be a stranger's.
+constexpr std::size_t kMostHelloBytes = std::size_t{64} << 10U;
+/// For all agents together.
+constexpr std::chrono::seconds kHelloTimeout{2};
+/// Folders of one other user that are looked at: each takes a descriptor.
+constexpr int kMostOfOtherUser = 64;
+constexpr std::string_view kFolderStart = "muster_";
+
+Error no_answer(const std::string& socket) {
+  return {ErrorKind::Incomplete, "the job at '" + socket + "' does not answer"};
+}
+
+Error has_ended(const std::string& socket) {
+  return {ErrorKind::Incomplete, "the job at '" + socket + "' ended before it answered"};
+}
+
+/// A connection to a control socket.
+struct Connection {
+  UniqueFd fd;
+  ucred peer = {};  ///< who listens
+};
+
+/// Never waits. Returns 0 or an errno.
+int connect_to(const std::string& path, Connection& made) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return ENAMETOOLONG;
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  made.fd = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  socklen_t size = sizeof(made.peer);
+  const bool is_made = made.fd &&
+                       ::connect(made.fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
+                       ::getsockopt(made.fd.get(), SOL_SOCKET, SO_PEERCRED, &made.peer, &size) == 0;
+  return is_made ? 0 : errno;
+}
+
+/// True for what a connection gets when its muster has ended.
+bool is_gone(int error_number) {
+  return error_number == ENOENT || error_number == ECONNREFUSED;
+}
+
+Error connect_error(const std::string& socket, int error_number) {
+  return is_gone(error_number)    ? has_ended(socket)
+         : error_number == EAGAIN ? no_answer(socket)
+                                  : system_error("cannot connect to '" + socket + "'", error_number);
+}
+
+/// Polls until the descriptor is ready for `events`. False: timed out.
+bool wait_for(int fd, short events, Clock::time_point until) {
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    pollfd ready{fd, events, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (count > 0) {
+      return true;
+    }
+    if (count == 0 || errno != EINTR) {
+      return false;
+    }
+  }
+}
+
+Result<> send_line(int fd, std::string_view line, const std::string& socket, Clock::time_point until) {
+  while (!line.empty()) {
+    const ssize_t sent = ::send(fd, line.data(), line.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      line.remove_prefix(static_cast<std::size_t>(sent));
+    } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLOUT, until)) {
+      return no_answer(socket);
+    }
+  }
+  return {};
+}
+
+/// Appends what has arrived. True: `received` is the whole line, without its end.
+Result<bool> receive_some(int fd, std::string& received, std::size_t most, const std::string& socket) {
+  std::array<char, 65536> chunk{};
+  const ssize_t size = ::recv(fd, chunk.data(), chunk.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return false;
+  }
+  if (size <= 0) {
+    return has_ended(socket);
+  }
+  received.append(chunk.data(), static_cast<std::size_t>(size));
+  if (received.ends_with('\n')) {
+    received.pop_back();
+    return true;
+  }
+  return received.size() < most ? Result<bool>(false)
+                                : Error{ErrorKind::Incomplete, "the answer of the job at '" + socket + "' is too long"};
+}
+
+Result<std::string> receive_line(int fd, const std::string& socket, Clock::time_point until) {
+  std::string received;
+  while (wait_for(fd, POLLIN, until)) {
+    if (TRY(receive_some(fd, received, kMostAnswerBytes, socket))) {
+      return received;
+    }
+  }
+  return no_answer(socket);
+}
+
+/// A control socket that is being asked which job it is.
+struct Greeting {
+  std::string socket;
+  uid_t folder_owner = 0;
+  Connection connection = {};
+  std::string received = {};
+  bool is_done = false;
+};
+
+/// Looks the process up in /proc. Empty: it is not there, or is that of another pid namespace.
+std::optional<SeenProcess> see_process(pid_t pid) {
+  static const bool is_ours = read_fields("/proc/self/status")["Pid"] == std::to_string(::getpid());
+  auto status = is_ours && pid > 0 ? read_fields("/proc/" + std::to_string(pid) + "/status")
+                                   : std::map<std::string, std::string>();
+  const auto number = [&](const char* field, std::size_t at) -> std::optional<int> {
+    const auto words = split(status[field], '\t');
+    return at < words.size() ? parse_integer(words[at], 0, std::numeric_limits<int>::max()) : std::nullopt;
+  };
+  const auto user = number("Uid", 1);
+  const auto parent = number("PPid", 0);
+  if (!user || !parent) {
+    return std::nullopt;
+  }
+  const std::size_t namespaces = split(status["NSpid"], '\t').size();  // outermost first; none before Linux 4.1
+  return SeenProcess{static_cast<uid_t>(*user), *parent,
+                     namespaces > 0 ? number("NSpid", namespaces - 1).value_or(-1) : pid};
+}
+
+Result<FoundAgent> read_greeting(const Greeting& greeting) {
+  const auto answer = TRY(parse_answer(greeting.received));
+  const ucred& peer = greeting.connection.peer;
+  const json::value* const named = answer.if_contains("pid");
+  const auto pid =
+      pid_of_muster({.folder_owner = greeting.folder_owner,
+                     .user = peer.uid,
+                     .pid = peer.pid,
+                     .named = named != nullptr && named->is_int64() ? static_cast<pid_t>(named->get_int64()) : -1},
+                    ::geteuid(), see_process);
+  if (!pid) {
+    return Error{ErrorKind::Incomplete, "'" + greeting.socket + "' is not of the muster that it says it is"};
+  }
+  FoundAgent agent;
+  agent.socket = greeting.socket;
+  agent.job_id = text_of(answer, "id");
+  agent.rendezvous = text_of(answer, "rendezvous");
+  agent.pid = *pid;
+  agent.version = text_of(answer, "version");
+  agent.program = text_of(answer, "program");
+  agent.folder = text_of(answer, "folder");
+  agent.state = text_of(answer, "state");
+  const json::value* const nodes = answer.if_contains("nodes");
+  const json::value* const since = answer.if_contains("since");
+  agent.nodes = nodes != nullptr && nodes->is_int64() ? static_cast<int>(nodes->get_int64()) : 1;
+  agent.since = since != nullptr && since->is_double() ? since->get_double() : 0;
+  agent.peer = peer;
+  return agent;
+}
+
+/// True for the run directory of another user's muster: its content cannot be read.
+bool is_of_another_user(const std::string& folder) {
+  struct stat status {};
+  return ::geteuid() != 0 && ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid != ::geteuid();
+}
+
+/// Finds the control sockets in a place.
+void search(const std::string& place, std::vector<Greeting>& greetings, Found& found) {
+  std::error_code error;  // an unreadable directory is skipped
+  for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string folder = entry->path().string();
+    if (!entry->path().filename().string().starts_with(kFolderStart)) {
+      continue;
+    }
+    if (is_of_another_user(folder)) {
+      ++found.of_others;
+      continue;
+    }
+    const std::string socket = folder + "/" + kSocketName;
+    struct stat holding {};
+    struct stat held {};
+    if (::lstat(folder.c_str(), &holding) == 0 && ::lstat(socket.c_str(), &held) == 0 && S_ISSOCK(held.st_mode)) {
+      greetings.push_back({socket, holding.st_uid});
+    }
+  }
+}
+
+/// Puts our own first and leaves out what is too much of another user's, so that nobody's crowd hides a job.
+void limit_crowds(std::vector<Greeting>& greetings, Found& found) {
+  std::stable_partition(greetings.begin(), greetings.end(),
+                        [&](const Greeting& greeting) { return greeting.folder_owner == found.asker; });
+  std::map<uid_t, int> seen;
+  const auto left_out = std::erase_if(greetings, [&](const Greeting& greeting) {
+    return greeting.folder_owner != found.asker && ++seen[greeting.folder_owner] > kMostOfOtherUser;
+  });
+  if (left_out > 0) {
+    found.refusals.push_back(count_of(left_out, "run folder") + " of users with more than " +
+                             std::to_string(kMostOfOtherUser) + " were not looked at");
+  }
+}
+
+/// Sends a hello to each, and leaves those that can answer.
+void begin(std::vector<Greeting>& greetings, Found& found) {
+  std::erase_if(greetings, [&](Greeting& greeting) {
+    const int failed = connect_to(greeting.socket, greeting.connection);
+    const auto sent = failed != 0 ? connect_error(greeting.socket, failed)
+                                  : send_line(greeting.connection.fd.get(), write_request(HelloRequest{}),
+                                              greeting.socket, Clock::now());
+    if (!sent && !is_gone(failed)) {  // what a killed muster has left is no job
+      found.refusals.push_back(sent.error().message);
+    }
+    return !sent;
+  });
+}
+
+/// Takes what has arrived for this one.
+void take_answer(Greeting& greeting, Found& found) {
+  const auto whole = receive_some(greeting.connection.fd.get(), greeting.received, kMostHelloBytes, greeting.socket);
+  if (whole && !*whole) {
+    return;
+  }
+  greeting.is_done = true;
+  const auto agent = whole ? read_greeting(greeting) : Result<FoundAgent>(whole.error());
+  if (agent) {
+    found.agents.push_back(*agent);
+  } else {
+    found.refusals.push_back(agent.error().message);
+  }
+}
+
+/// Takes what has arrived. False: nothing has in time.
+bool take_answers(std::vector<Greeting>& greetings, Found& found, Clock::time_point until) {
+  std::vector<pollfd> polled;
+  polled.reserve(greetings.size());
+  for (const Greeting& greeting : greetings) {
+    polled.push_back({greeting.connection.fd.get(), POLLIN, 0});
+  }
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+  const int count = ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+  for (std::size_t i = 0; i < polled.size() && count > 0; ++i) {
+    if (polled[i].revents != 0) {
+      take_answer(greetings[i], found);
+    }
+  }
+  std::erase_if(greetings, [](const Greeting& greeting) { return greeting.is_done; });
+  return count > 0 || (count < 0 && errno == EINTR);
+}
+
+/// Waits for the answers of all together, so that silent ones do not add up.
+void await_answers(std::vector<Greeting>& greetings, Found& found) {
+  const Clock::time_point until = Clock::now() + kHelloTimeout;
+  while (!greetings.empty() && take_answers(greetings, found, until)) {
+  }
+  for (const Greeting& silent : greetings) {
+    found.refusals.push_back(no_answer(silent.socket).message);
+  }
+}
+
+/// "4711" also matches the job id of the step "4711.0": a batch script of Slurm knows the job's number only.
+bool is_id_of(const std::string& wanted, const std::string& job_id) {
+  const bool is_number = wanted.find_first_not_of("0123456789") == std::string::npos;
+  return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
+}
+
+Error no_job(const Found& found, const std::string& what) {
+  std::string message = what;
+  if (found.of_others > 0) {
+    message +=
+        "; " + count_of(static_cast<std::size_t>(found.of_others), "run folder") + " of other users cannot be opened";
+  }
+  for (const std::string& refusal : found.refusals) {
+    message += "; " + refusal;
+  }
+  return {ErrorKind::Incomplete, message};
+}
+
+}  // namespace
+
+std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
+                                   const std::function<std::optional<SeenProcess>(pid_t)>& find_process) {
+  if (listener.named <= 0 || listener.folder_owner != listener.user) {
+    return std::nullopt;
+  }
+  const auto agent = find_process(listener.pid);
+  if (!agent) {
+    // A user may lie to themselves; another one is called by what the kernel says, if it says anything.
+    return listener.user == asker || listener.pid <= 0 ? listener.named : listener.pid;
+  }
+  for (const pid_t pid : {listener.pid, agent->parent}) {
+    const auto process = find_process(pid);
+    if (process && agent->user == listener.user && process->user == listener.user &&
+        process->own_name == listener.named) {
+      return pid;
+    }
+  }
+  return std::nullopt;
+}
+
+bool FoundAgent::is_of_same_job(const FoundAgent& other) const {
+  const bool is_same = rendezvous.empty() ? pid == other.pid : rendezvous == other.rendezvous && job_id == other.job_id;
+  return is_same && peer.uid == other.peer.uid;
+}
+
+Found find_agents(const std::string& temporary_folder) {
+  Found found;
+  found.asker = ::geteuid();
+  std::vector<Greeting> greetings;
+  for (const std::string& place : std::set<std::string>{"/dev/shm", "/tmp", temporary_folder}) {
+    search(place, greetings, found);
+  }
+  limit_crowds(greetings, found);
+  begin(greetings, found);
+  await_answers(greetings, found);
+  std::sort(found.agents.begin(), found.agents.end(),
+            [](const auto& left, const auto& right) { return left.pid < right.pid; });
+  return found;
+}
+
+namespace {
+
+/// "'train' (pid 4711)".
+std::string describe(const FoundAgent& agent) {
+  return (agent.job_id.empty() ? "a job without an id" : "'" + visible_line(agent.job_id) + "'") + " (pid " +
+         std::to_string(agent.pid) + ")";
+}
+
+/// Says why none of several jobs, or of no jobs, is meant.
+Error no_choice(const Found& found, const std::vector<FoundAgent>& chosen, const std::optional<std::string>& wanted) {
+  std::vector<std::string> names;
+  for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
+    names.push_back(describe(agent));
+  }
+  if (chosen.size() > 1) {
+    return {ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
+                                     " run here: " + join(names, ", ") + "; choose one with --job PID"};
+  }
+  return wanted && !names.empty() ? no_job(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
+                                  : no_job(found, "no job of muster runs here");
+}
+
+}  // namespace
+
+std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted) {
+  std::vector<FoundAgent> chosen;
+  for (const FoundAgent& agent : found.agents) {
+    const bool is_wanted = !wanted || *wanted == std::to_string(agent.pid) || is_id_of(*wanted, agent.job_id);
+    const bool is_known =
+        std::any_of(chosen.begin(), chosen.end(), [&](const FoundAgent& other) { return agent.is_of_same_job(other); });
+    if (is_wanted && !is_known) {
+      chosen.push_back(agent);
+    }
+  }
+  // Another user chooses the id of their job, but not its pid.
+  const auto is_own = [&](const FoundAgent& agent) { return agent.peer.uid == found.asker; };
+  if (std::any_of(chosen.begin(), chosen.end(), is_own)) {
+    std::erase_if(chosen,
+                  [&](const FoundAgent& agent) { return !is_own(agent) && wanted != std::to_string(agent.pid); });
+  }
+  return chosen;
+}
+
+Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
+  const std::vector<FoundAgent> chosen = choose_jobs(found, wanted);
+  return chosen.size() == 1 ? Result<FoundAgent>(chosen.front()) : no_choice(found, chosen, wanted);
+}
+
+Result<json::object> ask(const FoundAgent& agent, const Request& request, std::chrono::milliseconds most_time) {
+  const Clock::time_point until = Clock::now() + most_time;
+  Connection connection;
+  if (const int failed = connect_to(agent.socket, connection); failed != 0) {
+    return connect_error(agent.socket, failed);
+  }
+  if (connection.peer.pid != agent.peer.pid || connection.peer.uid != agent.peer.uid) {
+    return has_ended(agent.socket);
+  }
+  TRY(send_line(connection.fd.get(), write_request(request), agent.socket, until));
+  return parse_answer(TRY(receive_line(connection.fd.get(), agent.socket, until)));
+}
+
+}  // namespace muster::control

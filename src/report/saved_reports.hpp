@@ -1,0 +1,44 @@
+#pragma once
+
+// Keeps the reports of a user's last jobs, for `muster last`: one file for each job in the user's state folder.
+
+#include "base/json_fwd.hpp"
+#include "base/result.hpp"
+#include "report/report.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// The facts in a saved report beside the report.
+struct SavedJob {
+  std::string id;       ///< empty: none
+  std::string program;  ///< with its arguments, secrets masked
+  std::string folder;   ///< in which muster was started
+  pid_t pid = -1;       ///< of muster
+};
+
+/// "$XDG_STATE_HOME/muster/reports", else below ~/.local/state. Empty: there is no home, or it is another user's, as
+/// below sudo.
+/// Source: https://specifications.freedesktop.org/basedir-spec/latest
+[[nodiscard]] std::string saved_reports_folder(const std::map<std::string, std::string>& variables);
+
+/// The file: the job, the report, and the last lines of the console, at most 1 MB: of a larger one the longest parts
+/// are left out.
+[[nodiscard]] std::string saved_report(const SavedJob& job, const json::value& report,
+                                       const std::vector<std::string>& last_lines);
+
+/// Writes the file, which this user alone may read, and removes all reports but the newest `keep`; makes the folder.
+/// Blocks while the file system hangs. Fails with `System`.
+[[nodiscard]] Result<> save_report(const std::string& folder, const std::string& name, const std::string& text,
+                                   int keep);
+
+/// The newest saved reports, at most `most`, the oldest of them first. What is no report is left out.
+[[nodiscard]] std::vector<json::object> read_saved_reports(const std::string& folder, std::size_t most);
+
+/// A saved report for people: which job, when, and its last lines.
+[[nodiscard]] std::string describe_saved_report(const json::object& saved);
+
+}  // namespace muster

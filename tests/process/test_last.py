@@ -1,0 +1,89 @@
+"""`muster last`: the reports of jobs that are over."""
+
+import json
+import os
+import stat
+
+import pytest
+
+from support.muster import binary
+
+
+@pytest.fixture
+def reports(muster):
+    return muster.folder / "state" / "muster" / "reports"
+
+
+def test_a_report_is_kept_with_its_last_lines(muster, reports):
+    job = muster.run("--history=2", "--job-id=train", "--", "sh", "-c", "echo broken >&2; exit 3", "--api-key=secret")
+    assert job.code == 3
+
+    shown = muster.run("last")
+
+    assert shown.code == 0
+    assert "'train', sh -c echo broken >&2; exit 3 --api-key=***" in shown.out.lines[0]
+    assert shown.out.lines[1:] == [f"  {line}" for line in job.said[-len(shown.out.lines) + 1 :]]
+    assert "exit code 3" in shown.out.lines[-1]
+    (saved,) = json.loads(muster.run("last", "--json").out.text)
+    assert saved["report"]["exit_code"] == 3 and saved["id"] == "train"
+    (file,) = reports.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(reports.stat().st_mode) == 0o700
+
+
+def test_the_newest_are_kept_and_shown_in_order(muster, reports):
+    for code in (1, 2, 3):
+        muster.run("--history=2", "--", "sh", "-c", f"exit {code}")
+    (reports / "notes.txt").write_text("mine")
+
+    assert len(list(reports.glob("20*.json"))) == 2
+    shown = json.loads(muster.run("last", "5", "--json").out.text)
+    assert [one["report"]["exit_code"] for one in shown] == [2, 3]
+    assert (reports / "notes.txt").read_text() == "mine"
+
+
+def test_nothing_is_kept_where_nobody_watches(muster, reports):
+    assert muster.run("--", "true").code == 0
+
+    assert not reports.exists()
+    answer = muster.run("last")
+    assert answer.code == 75
+    assert "no report of a job of this user is kept" in answer.err.text
+
+
+def test_a_job_on_a_terminal_is_kept(muster, terminal, reports):
+    shown = terminal(binary(), "--", "true")
+    shown.screen.wait_for("succeeded in")
+    shown.process.wait()
+
+    assert len(list(reports.iterdir())) == 1
+
+
+def test_history_0_keeps_nothing_on_a_terminal(terminal, reports):
+    shown = terminal(binary(), "--history=0", "--", "true")
+    shown.screen.wait_for("succeeded in")
+    shown.process.wait()
+
+    assert not reports.exists()
+
+
+def test_rubbish_is_left_out(muster, reports):
+    muster.run("--history=9", "--", "true")
+    (reports / "2099-01-01T00:00:00.000Z-1.json").write_text("[")
+    (reports / "2099-01-02T00:00:00.000Z-1.json").mkdir()
+    os.mkfifo(reports / "2099-01-03T00:00:00.000Z-1.json")
+
+    (saved,) = json.loads(muster.run("last", "9", "--json").out.text)
+    assert saved["report"]["verdict"] == "succeeded"
+
+
+def test_a_home_that_cannot_be_written_changes_no_exit_code(muster, tmp_path):
+    (tmp_path / "file").write_text("")
+    job = muster.run("--history=2", "--", "true", env={"XDG_STATE_HOME": str(tmp_path / "file")})
+
+    assert job.code == 0
+
+
+@pytest.mark.parametrize("words", [("0",), ("x",), ("1", "2"), ("--foo",)])
+def test_other_words_are_refused(muster, words):
+    assert muster.run("last", *words).code == 64
