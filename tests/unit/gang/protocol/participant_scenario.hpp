@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,13 @@ using std::chrono::seconds;
 
 class ParticipantScenario {
  public:
-  explicit ParticipantScenario(GangConfig config = agent_of()) : participant_(std::move(config), now_) {
-    first_words = take(participant_.start());
+  explicit ParticipantScenario(GangConfig config = agent_of())
+      : participant_(std::make_shared<Participant>(std::move(config), now_)) {
+    first_words = take(participant_->start());
   }
 
   /// Passes an event to the agent and returns its actions. Heartbeats and their answers have no text.
-  std::string happen(const ParticipantEvent& event) { return take(participant_.on(event, now_)); }
+  std::string happen(const ParticipantEvent& event) { return take(participant_->on(event, now_)); }
   std::string receive(Message message) { return happen(FromLeader{std::move(message)}); }
   std::string signal(int number) { return happen(StopSignal{number}); }
 
@@ -43,7 +45,7 @@ class ParticipantScenario {
   std::string wait(milliseconds duration) {
     const Instant until = now_ + duration;
     std::string text;
-    for (auto wake = participant_.next_wake(); wake && *wake <= until; wake = participant_.next_wake()) {
+    for (auto wake = participant_->next_wake(); wake && *wake <= until; wake = participant_->next_wake()) {
       now_ = std::max(now_, *wake);
       if (++wakes > kMostWakes) {
         ADD_FAILURE() << "it asks to be woken again and again";
@@ -62,9 +64,9 @@ class ParticipantScenario {
                        [&](const std::string& line) { return line.find(words) != std::string::npos; });
   }
 
-  [[nodiscard]] Participant::State state() const { return participant_.state(); }
-  [[nodiscard]] std::optional<Instant> next_wake() const { return participant_.next_wake(); }
-  [[nodiscard]] Lease lease() const { return participant_.lease(); }
+  [[nodiscard]] Participant::State state() const { return participant_->state(); }
+  [[nodiscard]] std::optional<Instant> next_wake() const { return participant_->next_wake(); }
+  [[nodiscard]] Lease lease() const { return participant_->lease(); }
   [[nodiscard]] Instant now() const { return now_; }
 
   std::string first_words;
@@ -121,7 +123,7 @@ class ParticipantScenario {
   }
 
   Instant now_{std::chrono::hours(1'000)};
-  Participant participant_;
+  std::shared_ptr<Participant> participant_;  ///< does not move, but scenarios do
 };
 
 [[nodiscard]] inline ParticipantScenario joined(GangConfig config = agent_of()) {

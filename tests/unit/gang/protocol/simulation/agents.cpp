@@ -33,7 +33,7 @@ void World::start_agent(std::size_t index) {
   if (static_cast<int>(index) < scenario_.ranked) {
     config.node.rank = NodeRank{static_cast<int>(index)};
   }
-  host.agent.emplace(std::move(config), now_);
+  host.agent = std::make_unique<Participant>(std::move(config), now_);
   if (const std::string port = port_of(index); !port.empty()) {
     carry_out(index, host.agent->on(Contributed{kPortsKey, port, {}}, now_));
   }

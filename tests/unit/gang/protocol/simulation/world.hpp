@@ -80,8 +80,8 @@ struct Host {
   int life = 0;   ///< counts its agents
   int joins = 0;  ///< and their links
   bool is_running = false;
-  std::optional<Participant> agent;
-  std::unique_ptr<Leader> leader;  // it does not move
+  std::unique_ptr<Participant> agent;  // neither of them moves
+  std::unique_ptr<Leader> leader;
   bool has_left = false;
   bool is_dissolved = false;
   LinkId link = kOwnLink;

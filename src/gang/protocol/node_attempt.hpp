@@ -1,0 +1,58 @@
+#pragma once
+
+// Decides about the attempt that runs on one node: what the leader is told of its workers, and when they are ended.
+// Part of the participant: pure.
+
+#include "gang/protocol/membership.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace muster::gang {
+
+class NodeAttempt {
+ public:
+  /// The membership outlives it.
+  explicit NodeAttempt(Membership& membership) : membership_(membership) {}
+
+  void on(const Failure& failure);
+  void on(const Succeeded& worker);
+  void on(const WorkersGone& gone);
+  void on(const AttemptOver& over);
+  void on(const StopSignal& stop);
+  void on(const WorkSaved& saved);
+  void on(const Hung& hung);
+  void on(const GuardGone& gone);
+
+  void take(const Stop& stop);
+  void take(const Suspend& suspend);
+  void take(const Hung& hung);
+  void take(const Finish& finish);
+
+  /// Takes the number of the attempt; the workers are not started yet.
+  void begin(int attempt);
+  /// The workers are started.
+  void run(StartAttempt start);
+  /// Tells the leader that no process was started. Only after a signal that the leader did not know of.
+  void skip();
+  /// The leader is lost, for good, and `why` is a sentence about that. Workers live at most for `most_grace`; empty: for
+  /// their own grace.
+  void end_without_leader(const std::string& why, std::optional<std::chrono::milliseconds> most_grace);
+
+  /// True if this agent got a signal that ends the job.
+  [[nodiscard]] bool is_asked_to_stop() const { return self_signal_.has_value(); }
+  [[nodiscard]] bool may_have_live_workers() const { return membership_.has_workers() && !are_workers_gone_; }
+
+ private:
+  void stop_workers(int signal, std::string reason, std::optional<std::chrono::milliseconds> most_grace = std::nullopt);
+
+  Membership& membership_;
+  std::optional<Failure> local_failure_;
+  std::optional<int> self_signal_;       ///< signal that this agent got before the leader knew
+  std::optional<int> signal_elsewhere_;  ///< for which the leader ends the job
+  int urgent_stops_ = 0;
+  bool are_workers_gone_ = false;  ///< of the attempt, which is not over yet
+};
+
+}  // namespace muster::gang
