@@ -22,8 +22,10 @@ constexpr std::chrono::milliseconds kDrawing{40};
 }  // namespace
 
 PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, OutputQueues& queues)
-    : io_(io), queues_(queues), open_of_worker_(workers), quiet_timer_(io, kDrawing, [this] { settle_quiet_lines(); }) {
-  queues_.on_writable = [this] { resume(); };
+    : io_(io),
+      output_{queues, DelayedCall(io, kDrawing, [this] { settle_quiet_lines(); }), {}},
+      open_of_worker_(workers) {
+  queues.on_writable = [this] { resume(); };
 }
 
 PipeReader::~PipeReader() = default;
@@ -41,10 +43,11 @@ void PipeReader::add(UniqueFd read_end, StreamRoute route) {
 
 /// Returns true when the terminal has got another size.
 bool PipeReader::fit_window(Stream& stream) {
-  if (!stream.is_terminal || !stream.is_open || !stream.route.window_fd) {
+  if (!stream.is_terminal || !stream.is_open || !stream.lines.route.window_fd) {
     return false;
   }
-  const WindowSize wanted = window_beside(window_size_of(*stream.route.window_fd), stream.route.prefix_columns);
+  const WindowSize wanted =
+      window_beside(window_size_of(*stream.lines.route.window_fd), stream.lines.route.prefix_columns);
   if (wanted == stream.window) {
     return false;
   }
@@ -78,24 +81,22 @@ void PipeReader::draw_rows() {
 /// Asks each console on which a stream draws rows.
 void PipeReader::ask_consoles(void (*what)(OutputQueue& console)) {
   for (const auto& stream : streams_) {
-    if (stream->draws_rows()) {
-      what(*stream->route.console);
+    if (stream->lines.draws_rows()) {
+      what(*stream->lines.route.console);
     }
   }
 }
 
 void PipeReader::write_as_worker(std::size_t worker, std::string_view lines) {
   for (const auto& stream : streams_) {
-    if (stream->route.worker != worker || !stream->route.is_error) {
+    if (stream->lines.route.worker != worker || !stream->lines.route.is_error) {
       continue;
     }
     if (may_read(*stream)) {
       (void)read_once(*stream);  // output from before the change
     }
-    if (stream->is_within_line) {
-      deliver(*stream, "\n");
-    }
-    deliver(*stream, lines);
+    stream->lines.end_line();
+    stream->lines.deliver(lines);
   }
 }
 
@@ -136,16 +137,16 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
     enlarge_pipe(stream, kLargePipesBytes / streams_.size());
   }
   if (fit_window(stream) && on_resized) {
-    on_resized(stream.route.worker);  // the kernel signals only the group that has the terminal
+    on_resized(stream.lines.route.worker);  // the kernel signals only the group that has the terminal
   }
   stream.bytes_left_at_exit -= size;
   if (const auto now = std::chrono::steady_clock::now(); now >= disregard_until_) {
-    if (!stream.last_output && on_first_output && !last_output(stream.route.worker)) {
-      on_first_output(stream.route.worker);
+    if (!stream.last_output && on_first_output && !last_output(stream.lines.route.worker)) {
+      on_first_output(stream.lines.route.worker);
     }
     stream.last_output = now;
   }
-  deliver(stream, {buffer_.get(), static_cast<std::size_t>(size)});
+  stream.lines.deliver({buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
 }
 
@@ -159,55 +160,22 @@ void PipeReader::enlarge_pipe(Stream& stream, std::size_t wanted) {
   }
 }
 
-void PipeReader::deliver(Stream& stream, std::string_view bytes) {
-  StreamRoute& route = stream.route;
-  std::string filtered;
-  if (route.control_filter) {
-    route.control_filter->feed(bytes, filtered);
-    bytes = filtered;
-  }
-  if (route.is_error) {
-    stream.tail.feed(bytes);
-    stream.is_within_line = !bytes.empty() && bytes.back() != '\n';
-  }
-  if (route.file) {
-    queues_.logs().write(*route.file, bytes);
-  }
-  frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
-  watch_progress(stream);
-  watch_unsettled(stream);
-  watch_unfinished(stream);
-}
-
 void PipeReader::end(Stream& stream) {
   stream.is_open = false;
-  --open_of_worker_[stream.route.worker];
-  stream.progress_timer.cancel();
-  stream.unfinished_timer.cancel();
+  const std::size_t worker = stream.lines.route.worker;
+  --open_of_worker_[worker];
   boost::system::error_code ignored;  // this end is never written, so closing loses nothing
   stream.pipe.close(ignored);
-  std::string kept;
-  if (stream.route.control_filter) {
-    stream.route.control_filter->finish(kept);
-  }
-  frame(stream, [&](LineFramer& framer) {
-    framer.feed(kept, shown_);
-    framer.finish(shown_);
-  });
-  stream.has_unsettled = false;
-  if (stream.route.console != nullptr) {
-    stream.route.console->draw_rows();
-    stream.route.console->lines().forget(&stream);
-  }
+  stream.lines.finish();
   if (on_end) {
-    on_end(stream.route.worker);
+    on_end(worker);
   }
 }
 
 std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(std::size_t worker) const {
   std::optional<std::chrono::steady_clock::time_point> last;
   for (const auto& stream : streams_) {
-    if (stream->route.worker == worker) {
+    if (stream->lines.route.worker == worker) {
       last = std::max(last, stream->last_output);
     }
   }
@@ -240,11 +208,8 @@ void PipeReader::drain() {
   }
 }
 
-bool PipeReader::may_read(const Stream& stream) const {
-  const StreamRoute& route = stream.route;
-  const bool has_files = route.file || !route.shared_files.empty();
-  return stream.is_open && (route.console == nullptr || !route.console->is_congested()) &&
-         (!has_files || !queues_.logs().are_congested());
+bool PipeReader::may_read(const Stream& stream) {
+  return stream.is_open && !stream.lines.is_congested();
 }
 
 void PipeReader::close() {
@@ -253,20 +218,20 @@ void PipeReader::close() {
       end(*stream);
     }
   }
-  queues_.on_writable = nullptr;
+  queues().on_writable = nullptr;
 }
 
 bool PipeReader::waits_for_console(std::size_t worker) const {
   return std::any_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
-    const OutputQueue* const console = stream->route.console;
-    return stream->route.worker == worker && console != nullptr && !console->is_drained();
+    const OutputQueue* const console = stream->lines.route.console;
+    return stream->lines.route.worker == worker && console != nullptr && !console->is_drained();
   });
 }
 
 std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
   for (const auto& stream : streams_) {
-    if (stream->route.worker == worker && stream->route.is_error) {
-      return stream->tail.lines();
+    if (stream->lines.route.worker == worker && stream->lines.route.is_error) {
+      return stream->lines.last_lines();
     }
   }
   return {};
@@ -276,171 +241,29 @@ void PipeReader::note_stop() {
   constexpr std::chrono::seconds kJustNow{10};  // an older error was survived, or is not what ended the others
   const auto since = std::chrono::steady_clock::now() - kJustNow;
   for (const auto& stream : streams_) {
-    if (stream->route.is_error && may_read(*stream)) {
+    if (stream->lines.route.is_error && may_read(*stream)) {
       (void)read_once(*stream);  // what waits in the pipe was written before the stop
     }
-    if (stream->route.is_error && stream->last_output >= since) {
-      stream->lines_before_stop = stream->tail.lines();
+    if (stream->lines.route.is_error && stream->last_output >= since) {
+      stream->lines.note_stop();
     }
   }
 }
 
 std::vector<std::string> PipeReader::last_lines_before_stop(std::size_t worker) const {
   for (const auto& stream : streams_) {
-    if (stream->route.worker == worker && stream->route.is_error) {
-      return stream->lines_before_stop;
+    if (stream->lines.route.worker == worker && stream->lines.route.is_error) {
+      return stream->lines.lines_before_stop();
     }
   }
   return {};
 }
 
-// Shows lines on consoles, and decides when unfinished lines are shown too.
-
-namespace {
-
-/// Capacity that a buffer of lines keeps for reuse.
-constexpr std::size_t kUsualLines = std::size_t{1} << 20U;
-/// Quiet time after which an unfinished line is shown.
-constexpr std::chrono::milliseconds kQuiet{100};
-/// Time after which a line that the cursor has not gone back to is given out: a program that draws two bars may be
-/// interrupted between them.
-constexpr std::chrono::milliseconds kLeft{500};
-
-}  // namespace
-
-/// Runs one step on each framer of a stream, and passes on the lines that it gives out.
-template <typename Step>
-void PipeReader::frame(Stream& stream, const Step& step) {
-  StreamRoute& route = stream.route;
-  for (LineRoute& shared : route.shared_files) {
-    step(shared.framer);
-    queues_.logs().write(*shared.file, shown_);
-    empty_shown();
-  }
-  if (route.console != nullptr) {
-    show(stream, step);
-  }
-}
-
-template <typename Step>
-void PipeReader::show(Stream& stream, const Step& step) {
-  StreamRoute& route = stream.route;
-  step(route.framer);
-  update_row(stream);
-  if (route.framer.has_whole_lines()) {
-    (void)route.console->write_in_line(shown_, &stream);
-  } else {
-    (void)route.console->write(shown_);
-  }
-  empty_shown();
-}
-
-void PipeReader::empty_shown() {
-  shown_.clear();
-  if (shown_.capacity() > kUsualLines) {
-    shown_.shrink_to_fit();
-  }
-}
-
-/// Shows the steps of a progress bar periodically: it has no line end until it is done.
-void PipeReader::watch_progress(Stream& stream) {
-  if (stream.has_progress()) {
-    stream.progress_timer.ask();
-  }
-}
-
-void PipeReader::show_progress(Stream& stream) {
-  if (stream.is_open) {
-    frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
-  }
-}
-
-/// Waits until nothing has followed an unfinished line for a while. A terminal has its own ways: `watch_unsettled`.
-void PipeReader::watch_unfinished(Stream& stream) {
-  const auto quiet = quiet_before_showing(stream);
-  if (quiet) {
-    stream.last_read = std::chrono::steady_clock::now();
-  }
-  if (quiet && !stream.unfinished_timer.is_pending()) {
-    stream.unfinished_timer.start(*quiet, [this, &stream] { show_unfinished(stream); });
-  } else if (!quiet && stream.unfinished_timer.is_pending()) {
-    stream.unfinished_timer.cancel();
-  }
-}
-
-std::optional<std::chrono::milliseconds> PipeReader::quiet_before_showing(const Stream& stream) {
-  const StreamRoute& route = stream.route;
-  return route.console != nullptr && !route.shows_unfinished ? route.framer.quiet_before_showing() : std::nullopt;
-}
-
-void PipeReader::show_unfinished(Stream& stream) {
-  const auto quiet = quiet_before_showing(stream);
-  if (!quiet) {
-    return;
-  }
-  const auto left = stream.last_read + *quiet - std::chrono::steady_clock::now();
-  if (left > std::chrono::nanoseconds::zero()) {  // bytes have come since the timer was started
-    stream.unfinished_timer.start(left, [this, &stream] { show_unfinished(stream); });
-  } else {
-    show(stream, [this](LineFramer& framer) { framer.show_unfinished(shown_); });
-  }
-}
-
-void PipeReader::watch_unsettled(Stream& stream) {
-  const bool had_any = stream.has_unsettled;
-  const auto now = std::chrono::steady_clock::now();
-  stream.has_unsettled = stream.route.shows_unfinished && stream.route.framer.has_unsettled();
-  if (stream.has_unsettled || had_any) {
-    stream.last_read = now;
-    stream.last_settled = had_any ? stream.last_settled : now;
-    quiet_timer_.ask();
-  }
-}
-
 void PipeReader::settle_quiet_lines() {
   for (const auto& stream : streams_) {
-    if (stream->has_unsettled) {
-      check_stream(*stream);
-    }
+    stream->lines.settle();
   }
   draw_rows();
-}
-
-/// Gives out lines that the worker has left, or shows its unfinished line.
-void PipeReader::check_stream(Stream& stream) {
-  const auto now = std::chrono::steady_clock::now();
-  const bool is_quiet = now - stream.last_read >= kQuiet;
-  if (now - stream.last_settled >= kLeft) {
-    stream.last_settled = now;
-    show(stream, [this](LineFramer& framer) { framer.settle(shown_); });
-  }
-  if (is_quiet) {
-    show_begun(stream);
-  }
-  const LineFramer& framer = stream.route.framer;
-  stream.has_unsettled = framer.has_unsettled() && (!is_quiet || framer.may_settle());
-  if (stream.has_unsettled) {
-    quiet_timer_.ask();
-  }
-}
-
-/// Shows an unfinished line. A terminal that echoes typed text echoes the Enter too, unseen by us: the prompt is then
-/// shown as it is, and the text after it gets its prefix again.
-void PipeReader::show_begun(Stream& stream) {
-  const bool is_asked = stream.route.is_typed_to && !stream.may_edit();
-  show(stream, [&](LineFramer& framer) {
-    framer.begin_row(shown_);
-    if (framer.has_prompt() && (is_asked || !framer.draws_rows())) {
-      framer.show_prompt(shown_);
-    }
-  });
-}
-
-/// Passes the row to the console, which draws it with the next lines or on request.
-void PipeReader::update_row(Stream& stream) {
-  if (stream.draws_rows()) {
-    stream.route.console->lines().set_row(stream.number, stream.route.framer.row());
-  }
 }
 
 }  // namespace muster

@@ -1,0 +1,101 @@
+#pragma once
+
+// Turns the bytes of one stream of one worker into lines on a console and in files, and keeps the last ones.
+
+#include "base/control_lines.hpp"
+#include "output/line_framer.hpp"
+#include "output/output_queues.hpp"
+#include "process/timers.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+/// Lines of one stream on their way to a file that other streams share.
+struct LineRoute {
+  LineFramer framer{""};
+  std::shared_ptr<LogFile> file;
+  bool has_prefix = false;
+};
+
+/// Destinations of one stream of one worker.
+struct StreamRoute {
+  std::size_t worker = 0;
+  bool is_error = false;                              ///< standard error, or both streams: its last lines are kept
+  OutputQueue* console = nullptr;                     ///< not owned; null: not shown
+  LineFramer framer{""};                              ///< for the console
+  bool shows_unfinished = false;                      ///< on the console: unfinished lines, such as "(Pdb) "
+  bool is_typed_to = false;                           ///< the worker may read the console's input
+  std::unique_ptr<ControlLineFilter> control_filter;  ///< removes an agent's control lines first; null: there are none
+  std::shared_ptr<LogFile> file;                      ///< of this stream alone: the exact bytes
+  std::vector<LineRoute> shared_files;
+  std::optional<int> window_fd;    ///< the console that a worker's terminal is as large as; empty: its size is kept
+  std::size_t prefix_columns = 0;  ///< of that console's width, taken by the prefix of each line
+};
+
+/// Shared by the streams of one reader. It outlives them.
+struct LineOutput {
+  OutputQueues& queues;
+  DelayedCall quiet_timer;  ///< to be asked when a stream has something to settle or to draw; calls `settle` of each
+  std::string lines;        ///< on their way to a console or a file
+};
+
+/// The lines of one stream. An unfinished line is shown after a quiet moment: at once on a terminal, where the rest
+/// follows it, else with growing pauses, as a line of its own.
+class StreamLines {
+ public:
+  /// `number`: position in the order of the workers.
+  StreamLines(boost::asio::io_context& io, LineOutput& output, StreamRoute stream_route, std::size_t number);
+
+  /// Passes bytes that were read to all destinations.
+  void deliver(std::string_view bytes);
+  /// To be called at the end of the stream: gives out what is left.
+  void finish();
+  /// Gives out lines that the worker has left, or shows its unfinished line, if it is time to.
+  void settle();
+  /// Ends an unfinished line. Only where the last lines are kept.
+  void end_line();
+
+  /// Keeps the last lines for `lines_before_stop`.
+  void note_stop() { lines_before_stop_ = tail_.lines(); }
+  [[nodiscard]] const std::vector<std::string>& lines_before_stop() const { return lines_before_stop_; }
+  [[nodiscard]] std::vector<std::string> last_lines() const { return tail_.lines(); }
+
+  [[nodiscard]] bool draws_rows() const { return route.console != nullptr && route.framer.draws_rows(); }
+  /// True when a console or the log files have not taken earlier bytes yet, so that no more are to be read.
+  [[nodiscard]] bool is_congested() const;
+
+  StreamRoute route;
+
+ private:
+  template <typename Step>
+  void frame(const Step& step);
+  template <typename Step>
+  void show(const Step& step);
+  void empty_lines();
+  void watch_progress();
+  void watch_unfinished();
+  [[nodiscard]] std::optional<std::chrono::milliseconds> quiet_before_showing() const;
+  void show_unfinished();
+  void watch_unsettled();
+  void show_begun();
+  [[nodiscard]] bool is_asked() const;
+
+  LineOutput& output_;
+  std::size_t number_;
+  DelayedCall progress_timer_;
+  Timer unfinished_timer_;  ///< runs only while a console that is no terminal waits for the end of a line
+  Tail tail_;
+  std::vector<std::string> lines_before_stop_;
+  std::chrono::steady_clock::time_point last_read_;
+  std::chrono::steady_clock::time_point last_settled_;
+  bool has_unsettled_ = false;   ///< the timer has to settle it
+  bool is_within_line_ = false;  ///< standard error: the last line has no end yet
+};
+
+}  // namespace muster
