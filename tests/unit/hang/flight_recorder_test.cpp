@@ -1,6 +1,7 @@
 #include "hang/flight_recorder.hpp"
 
 #include "hang/pickle.hpp"
+#include "hang/verdict.hpp"
 
 #include <gtest/gtest.h>
 
@@ -125,6 +126,61 @@ TEST(FlightRecorder, KnowsAGroupWithoutCollectivesByItsConfiguration) {
                                                               GroupProgress{"9", "dp", {0}, 0, 0, ""}}));
   EXPECT_EQ(progress_of(dump(entry(3, "7", 5))), std::vector<GroupProgress>()) << "whose numbers they are is forgotten";
   EXPECT_EQ(progress_of(dump(entry(0, "7", 5, true))).front().group, "") << "sends are not counted alike";
+}
+
+/// A rank of eight, as NCCL's recorder tells of it.
+std::string rank_of_eight(const std::string& statuses, const std::string& entries) {
+  return pickle(dictionary({{"version", text("2.10")},
+                            {"pg_config", dictionary({{"0", configuration("0", "[0, 1, 2, 3, 4, 5, 6, 7]")}})},
+                            {"pg_status", statuses},
+                            {"entries", entries}}));
+}
+
+/// The ranks that are named by their dumps alone; without a dump a rank has written none.
+std::set<int> named_by(const std::vector<std::string>& dumps) {
+  std::vector<RankEvidence> job;
+  for (const std::string& dump : dumps) {
+    RankEvidence rank{.rank = static_cast<int>(job.size()), .host = "a", .pid = 1, .place = {}};
+    rank.place.state = 'S';
+    rank.groups = dump.empty() ? std::vector<GroupProgress>() : progress_of(dump);
+    job.push_back(rank);
+  }
+  const Verdict verdict = judge(job);
+  return verdict.finding == Finding::Named ? std::set<int>(verdict.ranks.begin(), verdict.ranks.end())
+                                           : std::set<int>();
+}
+
+// As in NVIDIA's collection of hangs: one cause stops a rank before its first entry or before it can write, and each of the others
+// stands at the last collective that it could enter.
+TEST(FlightRecorder, NamesBothOfTwoFaultyRanks) {
+  const std::string statuses = dictionary({{"0", status(5, 4)}});
+  const std::string waiting = rank_of_eight(statuses, list({entry(0, "0", 4), entry(0, "0", 5)}));
+  const std::string behind = rank_of_eight(dictionary({{"0", status(4, 4)}}), list({entry(0, "0", 4)}));
+  const std::string far_behind = rank_of_eight(dictionary({{"0", status(3, 3)}}), list({entry(0, "0", 3)}));
+  const std::string without_entries = rank_of_eight(dictionary({{"0", status(4, 4)}}), "]");
+  const std::string without_collectives = rank_of_eight("}", "]");
+  const std::string none;
+  const std::vector<std::string> faults{behind, far_behind, without_entries, without_collectives, none};
+  for (std::size_t one = 0; one < faults.size(); ++one) {
+    for (std::size_t other = 0; other < faults.size(); ++other) {
+      std::vector<std::string> dumps(8, waiting);
+      dumps[2] = faults[one];
+      dumps[5] = faults[other];
+      EXPECT_EQ(named_by(dumps), (std::set{2, 5})) << one << ' ' << other;
+    }
+  }
+}
+
+TEST(FlightRecorder, NamesARankBesideARecordedOneThatIsBehind) {
+  const std::string without_entries = pickle(dictionary(
+      {{"version", text("2.10")},
+       {"pg_config", dictionary({{"0", configuration("0", "[0, 1, 2, 3]")}, {"2", configuration("2", "[1, 3]")}})},
+       {"pg_status", dictionary({{"0", status(20, 20)}, {"1", status(20, 20)}})},
+       {"entries", "]"}}));
+  for (const std::string& dump : {without_entries, std::string()}) {
+    EXPECT_EQ(named_by({dump_of("2.11.0-nccl-0"), dump, dump_of("2.11.0-nccl-2"), dump_of("2.11.0-nccl-3")}),
+              (std::set{1, 2}));
+  }
 }
 
 TEST(FlightRecorder, TakesLittleMemoryForRanksThatAreSharedByManyGroups) {
