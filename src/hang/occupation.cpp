@@ -175,6 +175,10 @@ bool looks_by_itself(const Stack& stack) {
   return has_any(kLoaders, library_calls(stack));
 }
 
+bool is_importing(const Stack& stack) {
+  return has_any(kImports, stack);
+}
+
 std::string waits_for_others(const Stack& stack) {
   constexpr std::size_t kNearTop = 8;  // wrappers and waits of the library are above the operation
   std::string inner;                   // a function of the library's own, where no public one follows

@@ -34,6 +34,9 @@ enum class Occupation {
 /// Of a program that calls libraries, what these do; of the user's own code, what the kernel does for it.
 [[nodiscard]] Occupation occupation_of(const Place& place);
 
+/// True of a program that imports, also below a function of the user's, such as a finder of modules.
+[[nodiscard]] bool is_importing(const Stack& stack);
+
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
 /// that is known.
 [[nodiscard]] std::string waits_for_others(const Stack& stack);

@@ -30,9 +30,8 @@ bool has_counts(const Evidence& evidence) {
 /// True unless a rank does more than to use its CPU, as waits for a device do, or has not begun to train.
 bool may_ask_recorders(const Evidence& evidence) {
   return evidence.missing == 0 && std::ranges::none_of(evidence.ranks, [](const RankEvidence& one) {
-           const Occupation occupation = occupation_of(one.place);
-           return (one.is_moving && !one.is_spinning) || occupation == Occupation::Compiles ||
-                  occupation == Occupation::Imports || is_first_meeting(waits_for_others(one.place.stack));
+           return (one.is_moving && !one.is_spinning) || occupation_of(one.place) == Occupation::Compiles ||
+                  is_importing(one.place.stack) || is_first_meeting(waits_for_others(one.place.stack));
          });
 }
 

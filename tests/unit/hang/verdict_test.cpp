@@ -740,6 +740,19 @@ TEST(StallDetector, LeavesTheRecordersOfAJobThatMovesAlone) {
       << "the counts are known";
 }
 
+TEST(StallDetector, LeavesTheRecordersOfAJobThatImportsAlone) {
+  Place importing = loading();
+  importing.stack.push_back({"<frozen importlib._bootstrap>", "_find_spec", 1200});
+  importing.stack.push_back(kTrain);
+  for (const Place& place : {importing, loading()}) {
+    StallDetector detector({60, 0}, 16);
+    const auto job = job_of(16, in_collective(), {{3, place}});
+    (void)detector.on_evidence({.ranks = job, .quiet = 30, .has_idle_recorders = true});
+    EXPECT_EQ(detector.on_evidence({.ranks = job, .quiet = 60, .has_idle_recorders = true}).asks_recorders,
+              place == loading());
+  }
+}
+
 std::string hang_of(const StallDetector::Step& step) {
   return step.hang ? step.hang->why + " [" + describe_ranks(step.hang->ranks) + "]" : "none";
 }
