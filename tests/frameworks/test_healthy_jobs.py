@@ -14,6 +14,7 @@ One kind: SOAK=1 ... pytest tests/frameworks/test_healthy_jobs.py -k "3.13-sqlit
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +32,7 @@ LIMIT = float(os.environ.get("HEALTHY_LIMIT", 10))
 LOAD = int(os.environ.get("HEALTHY_LOAD", 0))
 SECONDS = 4 * LIMIT
 START = 200  # seconds until all ranks have imported torch on two busy cores
-NODES = {"prints_on_the_last_rank": 2}
+NODES = {"prints_on_the_first_rank": 2, "prints_on_the_last_rank": 2}
 WORKERS = 3  # of each node
 FEW = ["step_a_second", "evaluate_in_one_function", "sqlite_query", "asyncio_server", "late_first_rank"]
 ALL = [name for file in sorted(FOLDER.glob("*.py")) for name in re.findall(r"^def ([a-z]\w*)\(job\)", file.read_text(), re.MULTILINE)]
@@ -143,22 +144,28 @@ def note(kind, python, codes, verdicts):
             table.write(f"{kind}\t{python}\t{LIMIT:g}\t{LOAD}\t{codes}\t{' | '.join(verdicts)}\n")
 
 
+def start(launcher, python, folder, kind, seconds, *options):
+    """Starts a job of that kind, and returns its agents."""
+    nodes, port = NODES.get(kind, 1), free_port()
+    return [
+        launcher.start(
+            *([f"--nnodes={nodes}", f"--node-rank={node}", "--master-addr=127.0.0.1", f"--master-port={port}"] if nodes > 1 else []),
+            *[f"--nproc-per-node={WORKERS}", f"--hang-report={LIMIT:g}", "--grace=5", *options],
+            *[FOLDER / "job.py", kind, seconds, LIMIT, folder],
+            env={"PYTHON_EXEC": python, "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": ""},
+        )
+        for node in range(nodes)
+    ]
+
+
 @pytest.mark.parametrize("kind", default_or_soak(FEW, ALL))
 @pytest.mark.usefixtures("slow_peer", "load")
 def test_a_healthy_job_is_left_alone(launcher, silent_python, tmp_path, kind):
     name, python = silent_python
     if not has_package(python, kind):
         pytest.skip(f"needs {PACKAGES[kind]}")
-    nodes, port = NODES.get(kind, 1), free_port()
-    agents = [
-        launcher.start(
-            *([f"--nnodes={nodes}", f"--node-rank={node}", "--master-addr=127.0.0.1", f"--master-port={port}"] if nodes > 1 else []),
-            *[f"--nproc-per-node={WORKERS}", f"--hang-report={LIMIT:g}", f"--hang-timeout={1.5 * LIMIT:g}", "--grace=5"],
-            *[FOLDER / "job.py", kind, SECONDS, LIMIT, tmp_path],
-            env={"PYTHON_EXEC": python, "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": ""},
-        )
-        for node in range(nodes)
-    ]
+    nodes = NODES.get(kind, 1)
+    agents = start(launcher, python, tmp_path, kind, SECONDS, f"--hang-timeout={1.5 * LIMIT:g}")
     for agent in agents:
         agent.end(START + 2 * SECONDS)
     codes = [agent.code for agent in agents]
@@ -169,3 +176,36 @@ def test_a_healthy_job_is_left_alone(launcher, silent_python, tmp_path, kind):
     assert [line for line in verdicts if not FACT.match(line)] == []
     assert codes == [0] * nodes, agents[0].words()
     assert ready == nodes * WORKERS
+
+
+ASKS_EVERYTHING = "--hang-ask=stacks,py-spy,recorder,nccl"
+LEAVES_RECORDERS_ALONE = ["prints_on_the_first_rank", "prints_on_the_last_rank", "slow_imports", "late_first_rank", "compile_models"]
+
+
+@pytest.fixture
+def questions(tmp_path):
+    """The questions to the recorder and to NCCL's RAS, as the stand-ins of a job note them (workers/healthy/stand_ins.py)."""
+    folder = tmp_path / "questions"
+    folder.mkdir()
+    return lambda: sorted(file.name for file in folder.iterdir())
+
+
+@pytest.mark.parametrize("kind", LEAVES_RECORDERS_ALONE)
+def test_a_job_that_prints_imports_initialises_or_compiles_is_asked_nothing(launcher, silent_python, tmp_path, questions, kind):
+    """With SOAK=1 for 300 s; other jobs that are busy are not asked either."""
+    agents = start(launcher, silent_python[1], tmp_path, kind, default_or_soak(SECONDS, 300), ASKS_EVERYTHING)
+    for agent in agents:
+        assert agent.end(START + 600) == 0, agent.words()
+
+    assert questions() == []
+
+
+def test_questions_of_a_person_are_noted(launcher, silent_python, tmp_path, questions):
+    """So that the test above can fail."""
+    (agent,) = start(launcher, silent_python[1], tmp_path, "idle", 600, ASKS_EVERYTHING)
+    agent.out.wait_for("ready", times=WORKERS, seconds=START)
+    assert launcher.run("stacks", f"--job={agent.guard()}", "--ask-nccl=yes").code == 0
+    agent.signal(signal.SIGTERM)
+    agent.end(START)
+
+    assert questions() == ["ras-0", *[f"recorder-{rank}" for rank in range(WORKERS)]]

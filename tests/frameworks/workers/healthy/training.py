@@ -43,6 +43,16 @@ def prints_on_the_last_rank(job):
     _train(job, lambda: print("a step", flush=True) if job.rank == job.world - 1 else None)
 
 
+def prints_on_the_first_rank(job):
+    """The others wait for rank 0 until it has evaluated."""
+    job.meet()
+    if job.rank == 0:
+        while job.goes_on():
+            compute(2)
+            print("evaluates", flush=True)
+    job.distributed.barrier()
+
+
 def train_in_a_thread(job):
     job.meet()
     thread = threading.Thread(target=_train, args=[job])
