@@ -7,6 +7,8 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <charconv>
+#include <cstdint>
 #include <sstream>
 
 namespace muster {
@@ -14,8 +16,20 @@ namespace {
 
 constexpr int kDeepest = 32;
 
+/// The value of a scalar without quotes.
+json::value typed(const std::string& text) {
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  const bool is_octal = text.size() > 1 && text.front() == '0';
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, is_octal ? 8 : 10);
+  return error == std::errc() && end == text.data() + text.size() ? json::value(number) : json::value(text);
+}
+
 struct Reader {
   std::map<std::string, int>& lines;
+  Scalars scalars;
 
   // Depth is limited because the text comes from outside.
   // NOLINTNEXTLINE(misc-no-recursion)
@@ -30,7 +44,8 @@ struct Reader {
       case YAML::NodeType::Sequence:
         return read_sequence(node, path, depth);
       case YAML::NodeType::Scalar:
-        return json::value(node.Scalar());
+        // "?" is the tag of a scalar without quotes and without a tag.
+        return scalars == Scalars::Typed && node.Tag() == "?" ? typed(node.Scalar()) : json::value(node.Scalar());
       default:
         return nullptr;
     }
@@ -130,7 +145,7 @@ std::string path_of(const std::string& parent, const std::string& member) {
   return parent + "/" + member;
 }
 
-Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
+Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name, Scalars scalars) {
   try {
     const std::string copy(text);
     std::istringstream events(copy);
@@ -146,7 +161,7 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
       return Error{ErrorKind::BadData, std::string(name) + ": more than one document"};
     }
     YamlDocument document;
-    document.root = Reader{document.lines}.read(YAML::Load(copy), "", 0);
+    document.root = Reader{document.lines, scalars}.read(YAML::Load(copy), "", 0);
     return document;
   } catch (const YAML::Exception& error) {
     return Error{ErrorKind::BadData, std::string(name) + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg};

@@ -11,7 +11,13 @@
 
 namespace muster {
 
-/// A YAML document as JSON values. Scalars stay text: the reader of a field knows its type.
+/// Chooses how scalars without quotes are read.
+enum class Scalars {
+  Text,  ///< they stay text: the reader of a field knows its type
+  Typed  ///< true, false and whole numbers get their type, octal ones as "0644" too; the rest stays text
+};
+
+/// A YAML document as JSON values.
 struct YamlDocument {
   json::value root;
   /// Maps the path of a value, such as "/roles/0/name", to the line of its key, or of the value where it has no key.
@@ -24,7 +30,8 @@ struct YamlDocument {
 
 /// Reads one document. Fails with `BadData`, naming `name` and the line, for text that is not YAML.
 /// Anchors and aliases are refused: a document of a few lines could expand to gigabytes.
-[[nodiscard]] Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name);
+[[nodiscard]] Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name,
+                                              Scalars scalars = Scalars::Text);
 
 /// Prints JSON values as YAML, keys in the order of the objects.
 [[nodiscard]] std::string to_yaml(const json::value& document);
