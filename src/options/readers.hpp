@@ -53,6 +53,15 @@ inline constexpr OptionReader kInto{&typeid(ClassOf<kMember>), [](void* request,
                                                                          given);
                                     }};
 
+/// Appends each value of an option that may repeat to the member, a vector.
+template <auto kMember, auto kRead>
+inline constexpr OptionReader kAppend{&typeid(ClassOf<kMember>),
+                                      [](void* request, const Sourced<std::string>& given) -> Result<> {
+                                        auto value = TRY(kRead(given));
+                                        (static_cast<ClassOf<kMember>*>(request)->*kMember).push_back(std::move(value));
+                                        return {};
+                                      }};
+
 // Readers, each for one form of values.
 
 /// A text as an argument of a template.

@@ -55,16 +55,26 @@ Error syntax_error(const po::invalid_command_line_syntax& error) {
   }
 }
 
-Result<> set_options(Settings& settings, const std::vector<po::option>& options) {
+Result<> set_options(Settings& settings, const std::vector<po::option>& options, const OptionTable& table) {
+  constexpr std::size_t kFirst = 10'000;  // all numbers have as many digits, so that texts sort as they do
   for (const po::option& option : options) {
     const std::string value = option.value.empty() ? "1" : option.value.front();
     const Source source = from_flag("--" + option.string_key);
     TRY(set_option(settings, option.string_key, {value, source}));
+    const Option* const row = table.find(option.string_key);
+    if (row != nullptr && row->may_repeat()) {
+      const std::string prefix = prefix_of_repeated(row->name);
+      settings.set(prefix + std::to_string(kFirst + settings.starting_with(prefix).size()), {value, source});
+    }
   }
   return {};
 }
 
 }  // namespace
+
+std::string prefix_of_repeated(std::string_view option) {
+  return std::string(option) + ":";
+}
 
 Error unknown_own_option(const std::string& typed, const OptionTable& table) {
   const std::string plain = with_ascii_twins(with_dashes(typed));
@@ -85,7 +95,7 @@ Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& t
   try {
     const po::options_description given = describe_options(table, tokens);
     const auto parsed = po::command_line_parser(tokens).options(given).style(kStyle).run();
-    return set_options(settings, parsed.options);
+    return set_options(settings, parsed.options, table);
   } catch (const po::unknown_option& error) {
     const std::string typed = error.get_option_name();
     return unknown_own_option(typed.starts_with('-') ? typed : "--" + typed, table);

@@ -30,15 +30,28 @@ struct Option {
 
   /// True for an option with "[=VALUE]", which is also given without it.
   [[nodiscard]] bool may_lack_value() const { return argument != nullptr && *argument == '['; }
+
+  /// True for an option with "VALUE ...", which may be given several times, each time with one value.
+  [[nodiscard]] bool may_repeat() const { return argument != nullptr && std::string_view(argument).ends_with(" ..."); }
 };
+
+/// Start of the settings with the values of an option that may repeat, in the order in which they were given. The
+/// option's own name holds the last one.
+[[nodiscard]] std::string prefix_of_repeated(std::string_view option);
 
 /// Reads the given options of this type of request, in the order of their rows.
 template <typename Request>
 [[nodiscard]] Result<> read_rows(Request& request, std::span<const Option> rows, const Settings& settings) {
   for (const Option& row : rows) {
     const bool is_ours = row.reader.request != nullptr && *row.reader.request == typeid(Request);
-    if (const auto given = is_ours ? settings.find(row.name) : std::nullopt) {
+    const auto given = is_ours ? settings.find(row.name) : std::nullopt;
+    if (given && !row.may_repeat()) {
       TRY(row.reader.read(&request, *given));
+    }
+    if (given && row.may_repeat()) {
+      for (const auto& [unused, value] : settings.starting_with(prefix_of_repeated(row.name))) {
+        TRY(row.reader.read(&request, value));
+      }
     }
   }
   return {};
