@@ -23,7 +23,7 @@ constexpr const char* kIntroduction =
        muster last [N]                      the reports of this user's last jobs (--help behind it)
        muster doctor [--json]               what this system allows (--help behind it)
        muster token                         a secret for the links of a job (--help behind it)
-       muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
+       muster render KIND ... -- program    a manifest or a batch script (--help behind it)
        muster torchrun|msrun|mpirun ...     that launcher's own command line (--help behind it)
 
 Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
@@ -76,11 +76,15 @@ behind 'muster': options of muster, a program, its arguments. They arrive as the
 
 Kinds:
   volcano      a Job of Volcano
-  kubeflow     a PyTorchJob of Kubeflow's Training Operator (v1)
+  kubeflow     a PyTorchJob of Kubeflow's Training Operator (v1); also: pytorchjob
   trainjob     a TrainJob of Kubeflow's Trainer (v2), with its runtime
   indexed-job  an Indexed Job of Kubernetes, with its Service
   jobset       a JobSet
+  leaderworkerset  a LeaderWorkerSet, for servers; also: lws
+  mpijob       an MPIJob of Kubeflow's MPI Operator (v2)
   slurm        a script for sbatch
+  pbs          a script for qsub of OpenPBS and PBS Professional
+  lsf          a script for bsub of LSF
   dockerfile   an image with muster in it
 
 Examples:

@@ -98,12 +98,13 @@ Result<render::ClusterState> read_cluster(const Settings& settings) {
 
 Result<int> check_fit(const Settings& settings) {
   const auto kind = settings.find(kRenderKind);
-  if (kind && !render::is_of_kubernetes(kind->value)) {
+  const std::string name = kind ? render::kind_of(kind->value) : "jobset";  // all kinds have the same pods
+  if (name.empty() || !render::is_of_kubernetes(name)) {
     return wrong_value(*kind, "one that Kubernetes is given, or none");
   }
   const int nodes = TRY(read_nodes(settings));
   render::PodNeeds needs;
-  TRY(read_needs(needs, settings, true));
+  TRY(read_needs(needs, settings, name));
   const auto state = TRY(read_cluster(settings));
   const render::Fit fit = render::check_fit(state, needs, nodes);
   const auto printed = print(fit.sentences);

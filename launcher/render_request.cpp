@@ -1,4 +1,6 @@
 // Reads the options of `muster render` strictly, and refuses those that the manifest would lose.
+#include "base/file_io.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "options/settings.hpp"
 #include "render/pod.hpp"
@@ -22,7 +24,9 @@ Result<std::string> read_name_space(const Sourced<std::string>& given);
 Result<std::string> read_scheduler(const Sourced<std::string>& given);
 
 constexpr auto kTable = std::to_array<Option>({
-    {"name", "NAME", "Job", "Name of the job, and what its pods' names begin with."},
+    {"name", "NAME", "Job",
+     "Name of the job, and what its pods' names begin with. Behind a '-' at its end stand five letters that are drawn, "
+     "such as train-x7k2p, so that two creates do not share a name."},
     {"image", "IMAGE", "Job", "Image that holds muster and the program."},
     {"nodes", "N", "Job", "Nodes of the job, each a pod. Default: 1."},
     {"grace", "SECONDS", "Job",
@@ -33,26 +37,57 @@ constexpr auto kTable = std::to_array<Option>({
      kInto<&ManifestRequest::restarts, read_number<0, 1'000, "a number of restarts">>},
     {"time-limit", "SECONDS", "Job", "When the platform ends the job. Default: its own limit.",
      kInto<&ManifestRequest::time_limit, read_number<1, kMostSeconds, "whole seconds">>},
+    {"ttl", "SECONDS", "Job",
+     "When the platform deletes the job and its pods, counted from its end. It cleans up by itself, but with the pods "
+     "go their logs and muster's report, unless they are kept elsewhere. Default: off.",
+     kInto<&ManifestRequest::ttl, read_number<0, kMostSeconds, "whole seconds">>},
+    {"label", "KEY=VALUE ...", "Job", "Label of the job and its pods.",
+     kAppend<&ManifestRequest::labels, render::read_label>},
     {"port", "PORT", "Job",
-     "Port on the first node where the agents meet. Default: 29500; for slurm one made of the job's number.",
+     "Port on the first node where the agents meet. Default: 29500; for slurm, pbs and lsf one made of the job's "
+     "number.",
      kInto<&ManifestRequest::port, read_number<1, 65'535, "a port">>},
     {"token-secret", "NAME", "Job",
      "Secret of Kubernetes whose key 'token' the agents share. Default: the job's name with -token; for volcano the "
-     "key of its ssh plugin, for slurm one that the script draws.",
+     "key of its ssh plugin, for slurm one that the script draws, for mpijob, pbs and lsf one that muster draws.",
      kInto<&ManifestRequest::token_secret, render::read_object_name>},
     {"no-token", nullptr, "Job", "Agents share no secret: whoever reaches the port can join."},
     {"namespace", "NAME", "Job", "Namespace of Kubernetes. Default: kubectl's.",
      kInto<&ManifestRequest::name_space, read_name_space>},
+    {"patch", "FILE", "Job",
+     "For all else: YAML with 'metadata' or 'spec' of a pod, merged into each pod. Maps merge, and null takes a key "
+     "away; lists of things with a name merge by it (volume mounts by their path), other lists are replaced; the "
+     "container is 'muster' in each kind. For a script: lines, put behind its directives.",
+     kInto<&ManifestRequest::patch_name, read_file_name>},
+    {"env", "NAME=VALUE ...", "Each node", "Variable of the agents and the workers.",
+     kAppend<&ManifestRequest::environment, render::read_variable>},
+    {"volume", "SOURCE:PATH[:ro] ...", "Each node",
+     "Folder PATH in the container: from a PersistentVolumeClaim, or from a folder of the node, such as my-claim:/data "
+     "or /scratch:/scratch:ro. For slurm a folder, and with --image.",
+     kAppend<&ManifestRequest::volumes, render::read_volume>},
+    {"resource", "NAME=AMOUNT ...", "Each node",
+     "Further resource, such as rdma/hca=1; for slurm a generic one, for pbs and lsf the site's, such as rdma=1.",
+     kAppend<&PodNeeds::resources, render::read_amount>},
+    {"image-pull-secret", "NAME ...", "Each node", "Secret of Kubernetes with which the image is fetched.",
+     kAppend<&ManifestRequest::image_pull_secrets, render::read_object_name>},
+    {"service-account", "NAME", "Each node", "Service account of the pods. Default: the namespace's.",
+     kInto<&ManifestRequest::service_account, render::read_object_name>},
     {"devices", "N", "Each node", "Accelerators, and so many workers. Default: 8.",
      kInto<&PodNeeds::devices, read_number<0, 4'096, "a number of accelerators">>},
     {"device-kind", "KIND", "Each node", "Whose: nvidia (the default), ascend or amd.", kReadByCode,
      "nvidia ascend amd"},
     {"device-resource", "NAME", "Each node",
      "What the cluster calls them, such as huawei.com/ascend-1980, or gpu:a100 for slurm. Default: nvidia.com/gpu, "
-     "huawei.com/Ascend910, amd.com/gpu; for slurm gpu or npu."},
-    {"cpus", "N", "Each node", "CPUs. Default: not said; for slurm the whole node.",
+     "huawei.com/Ascend910, amd.com/gpu; for slurm and lsf gpu or npu, for pbs ngpus or nnpus."},
+    {"cpus", "N", "Each node",
+     "CPUs. Default: one for each worker, so that a pod is not the first to be evicted; for slurm, pbs and lsf the "
+     "whole "
+     "node.",
      kInto<&PodNeeds::cpus, render::read_quantity>},
-    {"memory", "SIZE", "Each node", "Memory, such as 512Gi. Default: as for CPUs.",
+    {"memory", "SIZE", "Each node",
+     "Memory, such as 512Gi, which is the limit, too. Default: 1Gi for each worker and no limit; for slurm, pbs and "
+     "lsf "
+     "what the site gives.",
      kInto<&PodNeeds::memory, render::read_quantity>},
     {"shared-memory", "SIZE", "Each node",
      "Most that /dev/shm may hold, such as 64Gi; it counts as memory. Default: what the node allows.",
@@ -62,8 +97,12 @@ constexpr auto kTable = std::to_array<Option>({
      "scheduler and --queue.",
      kInto<&ManifestRequest::scheduler, read_scheduler>, "coscheduling volcano"},
     {"queue", "NAME", "Scheduling",
-     "Queue that admits the job: a partition for slurm, Volcano's where that schedules, else a LocalQueue of Kueue.",
+     "Queue that admits the job: a partition for slurm, a queue for pbs and lsf, Volcano's where that schedules, else "
+     "a "
+     "LocalQueue of Kueue.",
      kInto<&ManifestRequest::queue, render::read_queue>},
+    {"priority-class", "NAME", "Scheduling", "PriorityClass of the pods; for slurm a QOS.",
+     kInto<&ManifestRequest::priority_class, render::read_object_name>},
     {"requeue", "HOW", "Scheduling",
      "How Slurm queues the job again after a node has failed: usual (the default), or expedite: at once and before all "
      "others, on the nodes that it had (Slurm 25.11).",
@@ -73,6 +112,11 @@ constexpr auto kTable = std::to_array<Option>({
     {"tolerations", "TAINTS", "Scheduling",
      "Taints of nodes that may be used all the same, such as nvidia.com/gpu,pool=train:NoSchedule.",
      kInto<&PodNeeds::tolerations, render::read_tolerations>},
+    {"toleration", "SECONDS", "Scheduling",
+     "How long pods stay on a node that is not ready or unreachable. A lost node blocks a restart for the 300 s that "
+     "Kubernetes waits by default; 30 frees the job sooner, but evicts healthy pods whenever a kubelet is away for "
+     "longer than that, as at its upgrade. Default: off.",
+     kInto<&ManifestRequest::toleration, read_number<0, kMostSeconds, "whole seconds">>},
     {"check-fit", "FILE", "Does it fit?",
      "Print no manifest, but whether all pods fit into the cluster now: FILE is what 'kubectl get nodes -o json' "
      "prints, - is standard input. Ends with 0 if they do, else with 75."},
@@ -108,12 +152,13 @@ constexpr std::size_t kMostOfHostName = 63;
 struct DeviceNames {
   std::string_view kind;
   const char* of_kubernetes;
-  const char* of_slurm;
+  const char* of_slurm;  ///< and of LSF
+  const char* of_pbs;
 };
 constexpr auto kDeviceNames = std::to_array<DeviceNames>({
-    {"nvidia", "nvidia.com/gpu", "gpu"},
-    {"ascend", "huawei.com/Ascend910", "npu"},
-    {"amd", "amd.com/gpu", "gpu"},
+    {"nvidia", "nvidia.com/gpu", "gpu", "ngpus"},
+    {"ascend", "huawei.com/Ascend910", "npu", "nnpus"},
+    {"amd", "amd.com/gpu", "gpu", "ngpus"},
 });
 
 Error missing(const std::string& option, const std::string& what) {
@@ -126,23 +171,48 @@ Result<std::string> read_kind(const Settings& settings) {
   if (!kind) {
     return missing(kRenderKind, "write one of " + join(kinds, ", ") + " behind 'muster render'");
   }
-  if (!contains(kinds, kind->value)) {
+  const std::string found = render::kind_of(kind->value);
+  if (found.empty()) {
     return wrong_value(*kind, "one of " + join(kinds, ", ") + did_you_mean(kind->value, kinds));
   }
-  return kind->value;
+  return found;
+}
+
+/// A '-' and five letters or digits as Kubernetes draws them: none that make a word.
+Result<std::string> drawn_ending() {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  constexpr int kLength = 5;
+  std::uint64_t number = TRY(random_number());
+  std::string ending = "-";
+  for (int i = 0; i < kLength; ++i) {
+    ending += kLetters[number % kLetters.size()];
+    number /= kLetters.size();
+  }
+  return ending;
+}
+
+/// Reads the name; a '-' at its end is drawn out.
+Result<> read_job_name(ManifestRequest& request, const Sourced<std::string>& given) {
+  const bool is_drawn = given.value.size() > 1 && given.value.ends_with('-');
+  const std::string ending = is_drawn ? TRY(drawn_ending()) : std::string();
+  const std::size_t most = kMostOfHostName - render::last_suffix(request.kind, request.nodes).size() - ending.size();
+  request.name = TRY(
+      render::read_name({is_drawn ? given.value.substr(0, given.value.size() - 1) : given.value, given.source}, most));
+  request.token_secret = request.name + "-token";  // which is the same for all of these names
+  request.name += ending;
+  return {};
 }
 
 Result<> read_names(ManifestRequest& request, const Settings& settings) {
   if (!settings.has("name") && request.kind != "dockerfile") {
     return missing("--name", "the name of the job, such as --name train");
   }
-  if (!settings.has("image") && request.kind != "slurm") {
+  if (!settings.has("image") && !render::is_script(request.kind)) {
     return missing("--image", "the image that holds muster and the program");
   }
   request.name = "train";
-  const std::size_t suffix = render::last_suffix(request.kind, request.nodes).size();
   if (const auto name = settings.find("name")) {
-    request.name = TRY(render::read_name(*name, kMostOfHostName - suffix));
+    TRY(read_job_name(request, *name));
   }
   if (const auto image = settings.find("image")) {
     request.image = TRY(request.kind == "slurm" ? render::read_slurm_image(*image) : render::read_image(*image));
@@ -166,7 +236,7 @@ Result<> read_token(ManifestRequest& request, const Settings& settings) {
     return {};
   }
   request.token = render::TokenFrom::Secret;
-  request.token_secret = secret ? secret->value : request.name + "-token";
+  request.token_secret = secret ? secret->value : request.token_secret;
   return {};
 }
 
@@ -186,20 +256,22 @@ Result<> check_scheduler(const ManifestRequest& request, const Settings& setting
   return {};
 }
 
-Result<std::string> device_resource(const Settings& settings, bool is_of_kubernetes) {
+Result<std::string> device_resource(const Settings& settings, std::string_view kind_of_manifest) {
   const auto kind = settings.find("device-kind").value_or(Sourced<std::string>{"nvidia", Source()});
   for (const DeviceNames& names : kDeviceNames) {
     if (names.kind == kind.value) {
-      return std::string(is_of_kubernetes ? names.of_kubernetes : names.of_slurm);
+      return std::string(kind_of_manifest == "pbs"             ? names.of_pbs
+                         : render::is_script(kind_of_manifest) ? names.of_slurm
+                                                               : names.of_kubernetes);
     }
   }
   return wrong_value(kind, "nvidia, ascend or amd");
 }
 
-/// Fails if the time limit is shorter than the notice that Slurm sends before it.
+/// Fails if the time limit is shorter than the notice that comes before it.
 Result<> check_time_limit(const ManifestRequest& request, const Settings& settings) {
   const int notice = request.grace + render::kGraceMargin;
-  if (request.kind != "slurm" || !request.time_limit || *request.time_limit > notice) {
+  if (!render::is_script(request.kind) || !request.time_limit || *request.time_limit > notice) {
     return {};
   }
   return wrong_value(
@@ -265,35 +337,90 @@ Result<> check_words(const ManifestRequest& request) {
 
 /// Fails for options that this kind of manifest would silently lose.
 Result<> check_use(const ManifestRequest& request, const Settings& settings) {
-  constexpr auto kOfPods = std::to_array<const char*>(
-      {"namespace", "token-secret", "shared-memory", "scheduler", "node-selector", "tolerations"});
-  constexpr auto kOfImages = std::to_array<const char*>({"name", "image"});
   if (settings.has("pods")) {
     return missing("--check-fit", "it names the nodes, and --pods what they run");
   }
   for (const Option& option : render_options().options) {
-    const std::string_view name = option.name;
-    const auto is_name = [&](const char* one) { return name == one; };
-    const bool is_of_pods = std::ranges::any_of(kOfPods, is_name);
-    const bool is_of_images = std::ranges::any_of(kOfImages, is_name);
-    const bool is_of_kubernetes = render::is_of_kubernetes(request.kind);
-    const bool has_place = request.kind == "dockerfile" ? is_of_images
-                           : name == "requeue"          ? !is_of_kubernetes
-                                                        : !is_of_pods || is_of_kubernetes;
-    if (settings.has(name) && !has_place) {
+    if (settings.has(option.name) && !render::has_place(request.kind, option.name)) {
       return Error{ErrorKind::BadUsage,
-                   "--" + std::string(name) + " has no place in a manifest of the kind " + request.kind};
+                   "--" + std::string(option.name) + " has no place in a manifest of the kind " + request.kind};
     }
   }
   return {};
 }
 
+/// Fails where a name is given twice, or is one that the manifest sets itself.
+Result<> check_once(const std::vector<render::NamedText>& given, const std::string& option,
+                    std::vector<std::string> names) {
+  for (const render::NamedText& one : given) {
+    if (contains(names, one.name)) {
+      return Error{ErrorKind::BadUsage, option + " '" + one.name + "' is given twice, or set by the manifest itself"};
+    }
+    names.push_back(one.name);
+  }
+  return {};
+}
+
+Result<> check_given_names(const ManifestRequest& request) {
+  TRY(check_once(request.environment, "--env",
+                 {"MUSTER_NNODES", "MUSTER_NPROC_PER_NODE", "MUSTER_MASTER_PORT", "MUSTER_TOKEN", "MUSTER_FORWARD_ENV",
+                  "MUSTER_GRACE", "MASTER_ADDR", "MASTER_PORT", "JOBSET_NAME", "JOBSET_GLOBAL_REPLICAS",
+                  "JOBSET_JOB_GLOBAL_INDEX", "JOBSET_RESTART_ATTEMPT", "JOBSET_PODS_PER_JOB"}));
+  TRY(check_once(request.labels, "--label",
+                 {"app.kubernetes.io/name", "kueue.x-k8s.io/queue-name", "scheduling.x-k8s.io/pod-group"}));
+  return check_once(request.needs.resources, "--resource", {request.needs.device_resource});
+}
+
+/// Fails for volumes and resources that a batch system cannot have.
+Result<> check_script(const ManifestRequest& request) {
+  if (!render::is_script(request.kind)) {
+    return {};
+  }
+  if (!request.volumes.empty() && request.image.empty()) {
+    return missing("--image", "--volume is a folder of the container that it starts");
+  }
+  for (const render::Volume& one : request.volumes) {
+    if (!one.source.starts_with('/')) {
+      return wrong_value({one.source + ":" + one.path, from_flag("--volume")},
+                         "a folder of the node as its source: no batch system has a PersistentVolumeClaim");
+    }
+  }
+  for (const render::NamedText& one : request.needs.resources) {
+    if (!render::read_gres({one.name, from_flag("--resource")}) || !parse_integer(one.value, 1, kMostSeconds)) {
+      return wrong_value({one.name + "=" + one.value, from_flag("--resource")},
+                         "NAME=NUMBER with a name of the site's resources, such as rdma=1");
+    }
+  }
+  return {};
+}
+
+/// The workers of each node where no devices say so: what stands behind '--', else 1.
+int workers_behind(const ManifestRequest& request) {
+  constexpr int kMost = 4'096;
+  const auto settings = read_all_settings_of(request.arguments);
+  const auto given = settings ? settings->find("nproc-per-node") : std::nullopt;
+  return given ? parse_integer(given->value, 1, kMost).value_or(1) : 1;
+}
+
+Result<> read_patch(ManifestRequest& request) {
+  if (request.patch_name.empty()) {
+    return {};
+  }
+  auto text = read_regular_file(request.patch_name);
+  if (!text) {
+    return Error{ErrorKind::BadData, "--patch is '" + request.patch_name + "', expected a file that can be read"};
+  }
+  request.patch = std::move(*text);
+  return trim(request.patch).empty() ? Error{ErrorKind::BadData, request.patch_name + " is empty"} : Result<>();
+}
+
 }  // namespace
 
-Result<> read_needs(PodNeeds& needs, const Settings& settings, bool is_of_kubernetes) {
+Result<> read_needs(PodNeeds& needs, const Settings& settings, std::string_view kind) {
+  const bool is_of_kubernetes = render::is_of_kubernetes(kind);
   constexpr int kUsualDevices = 8;
   needs.devices = kUsualDevices;
-  needs.device_resource = TRY(device_resource(settings, is_of_kubernetes));
+  needs.device_resource = TRY(device_resource(settings, kind));
   if (const auto given = settings.find("device-resource")) {
     needs.device_resource = TRY(is_of_kubernetes ? render::read_resource(*given) : render::read_gres(*given));
   }
@@ -317,9 +444,13 @@ Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   TRY(read_names(request, settings));
   TRY(read_token(request, settings));
   TRY(check_scheduler(request, settings));
-  TRY(read_needs(request.needs, settings, render::is_of_kubernetes(request.kind)));
+  TRY(read_needs(request.needs, settings, request.kind));
   TRY(check_time_limit(request, settings));
   TRY(check_words(request));
+  request.needs.workers = workers_behind(request);
+  TRY(check_given_names(request));
+  TRY(check_script(request));
+  TRY(read_patch(request));
   return request;
 }
 

@@ -113,8 +113,8 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 /// Prints whether the pods fit; returns the exit code.
 [[nodiscard]] Result<int> check_fit(const Settings& settings);
 
-/// Reads the needs of each pod and the number of pods. Fails with `BadUsage`.
-[[nodiscard]] Result<> read_needs(render::PodNeeds& needs, const Settings& settings, bool is_of_kubernetes);
+/// Reads the needs of each pod in a manifest of this kind, and the number of pods. Fails with `BadUsage`.
+[[nodiscard]] Result<> read_needs(render::PodNeeds& needs, const Settings& settings, std::string_view kind);
 [[nodiscard]] Result<int> read_nodes(const Settings& settings);
 
 /// Answers the command line; returns the exit code.

@@ -148,10 +148,11 @@ Amounts amounts_of(const PodNeeds& needs) {
   if (needs.devices > 0) {
     amounts[needs.device_resource] = needs.devices * kOne;
   }
-  for (const auto& [resource, quantity] : {std::pair{"cpu", needs.cpus}, {"memory", needs.memory}}) {
-    if (!quantity.empty()) {
-      amounts[resource] = parse_quantity(quantity).value_or(0);
-    }
+  std::vector<NamedText> others = needs.resources;
+  others.push_back({"cpu", requested_cpus(needs)});
+  others.push_back({"memory", requested_memory(needs)});
+  for (const NamedText& one : others) {
+    amounts[one.name] = parse_quantity(one.value).value_or(0);
   }
   return amounts;
 }

@@ -1,10 +1,9 @@
-// Renders a manifest from a file of templates/manifests: fills lines, quotes the user's texts, adds Slurm's values.
+// Renders a manifest from a file of templates/manifests: the table of kinds, lines, and the user's texts.
 // Pure.
 #include "render/manifest.hpp"
 
 #include "base/text.hpp"
 #include "modes/mode_template.hpp"
-#include "render/check_fit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,30 +12,60 @@
 namespace muster::render {
 namespace {
 
-struct Kind {
-  const char* name;
-  const char* file;        ///< in templates/manifests
-  const char* pod_prefix;  ///< between the job's name and the number of a pod; nullptr: no pods
-  const char* pod_suffix;  ///< behind that number
-  bool brings_token;
+enum class Form {
+  Pods,    ///< objects of Kubernetes
+  Script,  ///< a batch system's
+  Image    ///< a Dockerfile
 };
 
+struct Kind {
+  const char* name;
+  const char* file;  ///< in templates/manifests
+  Form form;
+  const char* pod_prefix;  ///< between the job's name and the number of a pod
+  const char* pod_suffix;  ///< behind that number
+  PodNames names;
+  bool brings_token;
+  std::string_view lacks;  ///< options without a place there, beside those of the form; between commas
+};
+
+constexpr PodNames kNames = {"muster", "muster", "Never"};
+constexpr PodNames kNamesOfKubeflow = {"pytorch", "pytorchjob-port", ""};
+constexpr PodNames kNamesOfTrainer = {"node", "muster", "Never"};
+/// Its controller, or the StatefulSet below it, starts pods again in place.
+constexpr PodNames kNamesOfOthers = {"muster", "muster", ""};
+
 constexpr auto kKinds = std::to_array<Kind>({
-    {"volcano", "volcano.yaml", "-worker-", "", true},
-    {"kubeflow", "kubeflow.yaml", "-worker-", "", false},
-    {"trainjob", "trainjob.yaml", "-node-0-", "-abcde", false},
-    {"indexed-job", "indexed-job.yaml", "-", "-abcde", false},
-    {"jobset", "jobset.yaml", "-node-", "-0-abcde", false},
-    {"slurm", "slurm.sh", nullptr, nullptr, true},
-    {"dockerfile", "Dockerfile", nullptr, nullptr, false},
+    {"volcano", "volcano.yaml", Form::Pods, "-worker-", "", kNames, true, ""},
+    {"kubeflow", "kubeflow.yaml", Form::Pods, "-worker-", "", kNamesOfKubeflow, false, ""},
+    {"trainjob", "trainjob.yaml", Form::Pods, "-node-0-", "-abcde", kNamesOfTrainer, false, "ttl"},
+    {"indexed-job", "indexed-job.yaml", Form::Pods, "-", "-abcde", kNames, false, ""},
+    {"jobset", "jobset.yaml", Form::Pods, "-node-", "-0-abcde", kNames, false, ""},
+    {"leaderworkerset", "leaderworkerset.yaml", Form::Pods, "-0-", "", kNamesOfOthers, false,
+     "ttl,restarts,time-limit"},
+    {"mpijob", "mpijob.yaml", Form::Pods, "-worker-", "", kNamesOfOthers, true, ""},
+    {"slurm", "slurm.sh", Form::Script, "", "", kNames, true, ""},
+    {"pbs", "pbs.sh", Form::Script, "", "", kNames, true, "image,volume,priority-class,requeue,restarts"},
+    {"lsf", "lsf.sh", Form::Script, "", "", kNames, true, "image,volume,priority-class,requeue,restarts"},
+    {"dockerfile", "Dockerfile", Form::Image, "", "", kNames, false, ""},
 });
+
+/// Other names of kinds.
+constexpr auto kOtherNames =
+    std::to_array<std::pair<std::string_view, const char*>>({{"pytorchjob", "kubeflow"}, {"lws", "leaderworkerset"}});
+
+constexpr std::string_view kNotInPods = "requeue";
+constexpr std::string_view kNotInScripts =
+    "namespace,token-secret,shared-memory,scheduler,node-selector,tolerations,toleration,image-pull-secret,"
+    "service-account,label,ttl";
+constexpr std::string_view kInImages = "name,image,help";
 
 const Kind& find_kind(std::string_view name) {
   return *std::ranges::find_if(kKinds, [&](const Kind& kind) { return name == kind.name; });
 }
 
 Result<> check_arguments(const ManifestRequest& request) {
-  if (request.kind == "slurm") {
+  if (is_script(request.kind)) {
     return {};  // a shell accepts any byte
   }
   const auto bad = std::ranges::find_if(request.arguments, [](const auto& argument) { return !is_utf8(argument); });
@@ -64,6 +93,7 @@ Values common_values(const ManifestRequest& request) {
   values["queue"] = request.queue;
   values["time_limit"] = request.time_limit ? std::to_string(*request.time_limit) : "";
   values["grace"] = std::to_string(request.grace);
+  values["stop_timeout"] = std::to_string(request.grace + kGraceMargin);
   values["restarts"] = std::to_string(request.restarts);
   return values;
 }
@@ -92,12 +122,30 @@ bool brings_token(std::string_view kind) {
 }
 
 bool is_of_kubernetes(std::string_view kind) {
-  return std::ranges::any_of(kKinds, [&](const Kind& one) { return kind == one.name && one.pod_prefix != nullptr; });
+  return find_kind(kind).form == Form::Pods;
+}
+
+bool is_script(std::string_view kind) {
+  return find_kind(kind).form == Form::Script;
+}
+
+std::string kind_of(std::string_view word) {
+  const auto other = std::ranges::find_if(kOtherNames, [&](const auto& one) { return one.first == word; });
+  const std::string name(other == kOtherNames.end() ? word : other->second);
+  return contains(manifest_kinds(), name) ? name : "";
+}
+
+bool has_place(std::string_view kind, std::string_view option) {
+  const Kind& found = find_kind(kind);
+  const auto is_in = [&](std::string_view list) { return contains(split(list, ','), option); };
+  return found.form == Form::Image
+             ? is_in(kInImages)
+             : !is_in(found.lacks) && !is_in(found.form == Form::Pods ? kNotInPods : kNotInScripts);
 }
 
 std::string last_suffix(std::string_view kind, int nodes) {
   const Kind& found = find_kind(kind);
-  return found.pod_prefix == nullptr ? "" : found.pod_prefix + std::to_string(nodes - 1) + found.pod_suffix;
+  return found.form == Form::Pods ? found.pod_prefix + std::to_string(nodes - 1) + found.pod_suffix : "";
 }
 
 const std::vector<std::string>& restart_codes() {
@@ -115,13 +163,14 @@ Result<std::string> render_manifest(const ManifestRequest& request) {
   TRY(check_arguments(request));
   Values values = common_values(request);
   values["program"] = json_list(request.arguments);
-  if (request.kind == "slurm") {
-    add_slurm_values(values, request);
+  const Kind& kind = find_kind(request.kind);
+  if (kind.form == Form::Script) {
+    add_script_values(values, request);
   }
-  if (is_of_kubernetes(request.kind)) {
-    add_pod_values(values, request);
+  if (kind.form == Form::Pods) {
+    TRY(add_pod_values(values, request, kind.names));
   }
-  return fill_file(find_kind(request.kind).file, values) + "\n";
+  return fill_file(kind.file, values) + "\n";
 }
 
 // Fills the lines of a manifest.
@@ -213,56 +262,6 @@ std::string quoted_argument(std::string_view text) {
     doubled.append(c == '$' ? 2 : 1, c);
   }
   return quoted_text(doubled);
-}
-
-// Values of a script for sbatch: numbers in Slurm's notation, and words of a shell.
-
-namespace {
-
-constexpr std::int64_t kThousandths = 1000;
-
-/// Rounds up to whole CPUs.
-std::string cpus_of(const std::string& quantity) {
-  const auto cpus = parse_quantity(quantity);
-  return cpus ? std::to_string((*cpus + kThousandths - 1) / kThousandths) : "";
-}
-
-/// Rounds up to mebibytes, Slurm's M.
-std::string memory_of(const std::string& quantity) {
-  constexpr std::int64_t kMebibyte = kThousandths << 20U;
-  const auto bytes = parse_quantity(quantity);
-  return bytes ? std::to_string((*bytes - 1) / kMebibyte + 1) + "M" : "";
-}
-
-/// Slurm's notation of a duration: "1-02:03:04".
-std::string time_of(int seconds) {
-  constexpr int kMinute = 60;
-  constexpr int kHour = 60 * kMinute;
-  constexpr int kDay = 24 * kHour;
-  const auto two = [](int number) { return (number < 10 ? "0" : "") + std::to_string(number); };
-  return std::to_string(seconds / kDay) + "-" + two(seconds % kDay / kHour) + ":" + two(seconds % kHour / kMinute) +
-         ":" + two(seconds % kMinute);
-}
-
-}  // namespace
-
-void add_slurm_values(Values& values, const ManifestRequest& request) {
-  const PodNeeds& needs = request.needs;
-  values["gres"] = needs.devices > 0 ? needs.device_resource + ":" + std::to_string(needs.devices) : "";
-  values["workers"] = needs.devices > 0 ? std::to_string(needs.devices) : "";
-  values["cpus"] = cpus_of(needs.cpus);
-  values["memory"] = memory_of(needs.memory);
-  values["whole_node"] = needs.cpus.empty() ? "exclusive" : "";
-  values["all_memory"] = needs.memory.empty() ? "0" : "";
-  values["time"] = request.time_limit ? time_of(*request.time_limit) : "";
-  values["requeue"] = request.is_expedited ? "requeue=expedite" : "requeue";
-  values["notice"] = std::to_string(request.grace + kGraceMargin);
-  // Without a port muster uses one from the Slurm step.
-  values["port"] = request.port ? std::to_string(*request.port) : "";
-  values["container"] = request.image.empty() ? "" : shell_word(request.image);
-  values["token"] = request.token == TokenFrom::Platform ? fill_file("slurm-token.sh", {}) : "";
-  values["restart_codes"] = join(restart_codes(), " | ");
-  values["words"] = shell_line(request.arguments);
 }
 
 }  // namespace muster::render

@@ -40,9 +40,23 @@ struct ManifestRequest {
   std::optional<int> port;             ///< of the agents' rendezvous
   std::vector<std::string> arguments;  ///< arguments of `muster`
   bool is_expedited = false;           ///< Slurm requeues the job before all others
+
+  std::vector<NamedText> environment{};           ///< of the agents and the workers
+  std::vector<NamedText> labels{};                ///< of the job and its pods
+  std::vector<Volume> volumes{};                  ///< of each pod
+  std::vector<std::string> image_pull_secrets{};  ///< names of Secrets
+  std::string service_account;                    ///< empty: the namespace's own
+  std::string priority_class;                     ///< for Slurm a QOS; empty: the cluster's default
+  std::optional<int> toleration;                  ///< seconds that pods stay on a node that is not ready or unreachable
+  std::optional<int> ttl;                         ///< seconds from the job's end until the platform deletes it
+  std::string patch;                              ///< merged into each pod, or put behind a script's directives
+  std::string patch_name;                         ///< its file's, for messages
 };
 
 [[nodiscard]] const std::vector<std::string>& manifest_kinds();
+
+/// The kind that the word means, by its name or another one of it, such as "pytorchjob"; empty: none.
+[[nodiscard]] std::string kind_of(std::string_view word);
 
 /// Schedulers with PodGroups, which start all pods of a group or none.
 [[nodiscard]] const std::vector<std::string>& gang_schedulers();
@@ -53,13 +67,19 @@ struct ManifestRequest {
 /// True for a kind that Kubernetes accepts.
 [[nodiscard]] bool is_of_kubernetes(std::string_view kind);
 
+/// True for a kind that is a script for a batch system.
+[[nodiscard]] bool is_script(std::string_view kind);
+
+/// True where a manifest of this kind can hold the option, by its name without dashes.
+[[nodiscard]] bool has_place(std::string_view kind, std::string_view option);
+
 /// The last pod's name behind the job's name, such as "-worker-15", because host names are limited in length.
 [[nodiscard]] std::string last_suffix(std::string_view kind, int nodes);
 
 /// Seconds from the end of muster's grace to the platform's SIGKILL.
 inline constexpr int kGraceMargin = 15;
 
-/// Renders the manifest. Fails with `BadUsage` for an argument that it cannot hold.
+/// Renders the manifest. Fails with `BadUsage` for an argument that it cannot hold, with `BadData` for a wrong patch.
 [[nodiscard]] Result<std::string> render_manifest(const ManifestRequest& request);
 
 // Fills a manifest's text line by line.
@@ -73,8 +93,19 @@ inline constexpr int kGraceMargin = 15;
 /// Values by the names of the placeholders in templates/manifests.
 using Values = std::map<std::string, std::string>;
 
-void add_slurm_values(Values& values, const ManifestRequest& request);
-void add_pod_values(Values& values, const ManifestRequest& request);
+/// Names that a controller asks for in its pods.
+struct PodNames {
+  const char* container;
+  const char* port;
+  const char* restart_policy;  ///< empty: the controller sets it
+};
+
+/// "A,B": the names of the variables.
+[[nodiscard]] std::string names_of(const std::vector<NamedText>& variables);
+
+void add_script_values(Values& values, const ManifestRequest& request);
+/// Fails with `BadData` for a patch that is none of a pod.
+[[nodiscard]] Result<> add_pod_values(Values& values, const ManifestRequest& request, const PodNames& names);
 
 /// Exit codes of muster after which a restart of the job may help: docs/interfaces.md.
 [[nodiscard]] const std::vector<std::string>& restart_codes();

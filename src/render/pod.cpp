@@ -1,13 +1,12 @@
-// Reads the needs and names of pods, and fills the values of manifests for Kubernetes.
+// Reads the needs and names of pods.
 #include "render/pod.hpp"
 
-#include "base/endpoint.hpp"
 #include "base/text.hpp"
 #include "render/check_fit.hpp"
 #include "render/manifest.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <optional>
 
 namespace muster::render {
 
@@ -173,197 +172,70 @@ Result<std::vector<Toleration>> read_tolerations(const Sourced<std::string>& tex
 
 namespace {
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
-/// A heading with indented lines below it; empty without lines.
-std::string block(const std::string& heading, const std::string& lines) {
-  if (lines.empty()) {
-    return "";
-  }
-  std::string text = heading;
-  for (const std::string& line : split(lines, '\n')) {
-    text += "\n  " + line;
-  }
-  return text;
+/// Cuts "NAME=VALUE"; empty for text without '='.
+std::optional<NamedText> cut_at_equals(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  return equals == std::string::npos ? std::nullopt
+                                     : std::optional(NamedText{text.substr(0, equals), text.substr(equals + 1)});
 }
 
-void add_line(std::string& lines, const std::string& line) {
-  lines += (lines.empty() ? "" : "\n") + line;
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && has_only(name, "_", true) && (name.front() < '0' || name.front() > '9');
 }
 
-std::string items_of(const std::vector<std::string>& arguments) {
-  std::string items;
-  for (const std::string& argument : arguments) {
-    add_line(items, "- " + quoted_argument(argument));
-  }
-  return items;
+/// True for a path from the root, without what would mean something in "SOURCE:PATH" or in a list of mounts.
+bool is_mount_path(std::string_view path) {
+  return path.starts_with('/') && path.size() <= kMostOfName && has_only(path, "/-_.+@", true);
 }
 
-std::string resources_of(const PodNeeds& needs) {
-  const std::string memory = needs.memory.empty() ? "" : "memory: " + quoted_text(needs.memory);
-  std::string requests = needs.cpus.empty() ? "" : "cpu: " + quoted_text(needs.cpus);
-  std::string limits = memory;
-  if (!memory.empty()) {
-    add_line(requests, memory);
-  }
-  if (needs.devices > 0) {
-    add_line(limits, quoted_text(needs.device_resource) + ": \"" + std::to_string(needs.devices) + "\"");
-  }
-  std::string both = block("requests:", requests);
-  if (!limits.empty()) {
-    add_line(both, block("limits:", limits));
-  }
-  return block("resources:", both);
-}
-
-std::string selector_of(const PodNeeds& needs) {
-  std::string lines;
-  for (const auto& [key, value] : needs.node_selector) {
-    add_line(lines, quoted_text(key) + ": " + quoted_text(value));
-  }
-  return block("nodeSelector:", lines);
-}
-
-std::string tolerations_of(const PodNeeds& needs) {
-  std::string lines;
-  for (const Toleration& one : needs.tolerations) {
-    add_line(lines, "- key: " + quoted_text(one.key));
-    add_line(lines, one.value.empty() ? "  operator: Exists" : "  value: " + quoted_text(one.value));
-    if (!one.effect.empty()) {
-      add_line(lines, "  effect: " + one.effect);
-    }
-  }
-  return block("tolerations:", lines);
-}
-
-/// The labels of a JobSet's pod, by the variables that the reader of this platform uses.
-const Variables& labels_of_jobset() {
-  static const Variables labels = {
-      {"JOBSET_NAME", "jobset.sigs.k8s.io/jobset-name"},
-      {"JOBSET_GLOBAL_REPLICAS", "jobset.sigs.k8s.io/global-replicas"},
-      {"JOBSET_JOB_GLOBAL_INDEX", "jobset.sigs.k8s.io/job-global-index"},
-      {"JOBSET_RESTART_ATTEMPT", "jobset.sigs.k8s.io/restart-attempt"},
-  };
-  return labels;
-}
-
-/// The variables that the reader of the platform needs and the platform does not set.
-Variables variables_of(const ManifestRequest& request) {
-  Variables variables;
-  if (request.kind == "indexed-job") {
-    variables.emplace_back("MUSTER_NNODES", std::to_string(request.nodes));
-    variables.emplace_back("MASTER_ADDR", request.name + "-0." + request.name);
-  }
-  if (request.kind == "jobset") {
-    variables.emplace_back("JOBSET_PODS_PER_JOB", "1");
-    variables.emplace_back("MASTER_ADDR", request.name + "-node-0-0." + request.name);
-  }
-  if (request.port && request.kind != "kubeflow") {  // Kubeflow's operator reads the container's port
-    variables.emplace_back("MUSTER_MASTER_PORT", std::to_string(*request.port));
-  }
-  if (request.needs.devices > 0) {
-    variables.emplace_back("MUSTER_NPROC_PER_NODE", std::to_string(request.needs.devices));
-  }
-  return variables;
-}
-
-std::string environment_of(const ManifestRequest& request) {
-  std::string lines;
-  if (request.kind == "jobset") {
-    for (const auto& [name, label] : labels_of_jobset()) {
-      add_line(lines, "- name: " + name);
-      add_line(lines, "  valueFrom:\n    fieldRef:");
-      add_line(lines, "      fieldPath: \"metadata.labels['" + label + "']\"");
-    }
-  }
-  for (const auto& [name, value] : variables_of(request)) {
-    add_line(lines, "- name: " + name);
-    add_line(lines, "  value: " + quoted_text(value));
-  }
-  if (request.token == TokenFrom::Secret) {
-    add_line(lines, "- name: MUSTER_TOKEN");
-    add_line(lines, "  valueFrom:\n    secretKeyRef:");
-    add_line(lines, "      name: " + quoted_text(request.token_secret));
-    add_line(lines, "      key: token");
-  }
-  return block("env:", lines);
-}
-
-void add_scheduling(Values& values, const ManifestRequest& request) {
-  const bool is_volcano = request.scheduler == "volcano";
-  values["volcano_queue"] = is_volcano ? request.queue : "";
-  values["kueue_queue"] = is_volcano ? "" : request.queue;
-  values["suspend"] = values["kueue_queue"].empty() ? "" : "true";
-  values["scheduler_name"] = request.scheduler == "coscheduling" ? "scheduler-plugins-scheduler" : request.scheduler;
-  values["coscheduling_group"] = request.scheduler == "coscheduling" ? request.name : "";
-  values["pod_group"] = "";
-  values["pod_group_policy"] = "";
-  if (!request.scheduler.empty()) {
-    values["pod_group"] = fill_file("pod-group-" + request.scheduler + ".yaml", values);
-    values["pod_group_policy"] =
-        block("podGroupPolicy:", is_volcano ? "volcano: {}" : "coscheduling:\n  scheduleTimeoutSeconds: 120");
-  }
-}
-
-/// Sets the exit codes and events that restart a job. All agents exit with the job's code; 143 means that the pod was
-/// evicted or out of time. Volcano has no time limit but that of the pods, so with a limit 143 does not restart.
-void add_policies(Values& values, const ManifestRequest& request) {
-  std::vector<std::string> codes = restart_codes();
-  if (values["pod_time_limit"].empty()) {
-    codes.emplace_back("143");
-  }
-  values["restart_values"] = join(codes, ", ");
-  std::string policies;
-  for (const std::string& code : codes) {
-    add_line(policies, "- exitCode: " + code + "\n  action: RestartJob");
-  }
-  add_line(policies, "- event: PodEvicted\n  action: RestartJob");
-  // Volcano treats a maxRetry of 0 as missing, and Kubeflow counts a restart after it has happened.
-  const bool may_restart = request.restarts > 0;
-  values["restart_policies"] = may_restart ? policies : "";
-  values["max_retry"] = may_restart ? std::to_string(request.restarts) : "";
-  values["replica_restarts"] = may_restart ? "OnFailure" : "Never";
-  const int least_of_too_many = request.kind == "kubeflow" && may_restart ? 1 : 0;
-  values["backoff_limit"] = std::to_string(request.nodes * request.restarts + least_of_too_many);
-}
-
-/// Adds names that Kubeflow's controllers require.
-void add_names(Values& values, const ManifestRequest& request) {
-  const bool is_pytorchjob = request.kind == "kubeflow";
-  values["container"] = is_pytorchjob ? "pytorch" : request.kind == "trainjob" ? "node" : "muster";
-  values["port_name"] = is_pytorchjob ? "pytorchjob-port" : "muster";
-  values["subdomain"] = request.kind == "indexed-job" ? request.name : "";
-  // A controller that restarts pods in place sets this itself.
-  values["restart_policy"] = is_pytorchjob ? "" : "Never";
-  values["pod_time_limit"] = request.kind == "volcano" ? values["time_limit"] : "";
+template <typename Value>
+Result<Value> accept_value(bool is_right, const Value& value, const Sourced<std::string>& text,
+                           std::string_view expected) {
+  return is_right ? Result<Value>(value) : wrong_value({one_line(text.value, kMostOfName), text.source}, expected);
 }
 
 }  // namespace
 
-void add_pod_values(Values& values, const ManifestRequest& request) {
-  std::vector<std::string> arguments = {"--grace", std::to_string(request.grace)};
-  arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
-  values["namespace"] = request.name_space;
-  values["in_namespace"] = request.name_space.empty() ? " " : " -n " + request.name_space;
-  values["token"] = request.token == TokenFrom::Secret ? request.token_secret : "";
-  values["ssh_arguments"] = request.token == TokenFrom::Platform ? "[]" : "";
-  values["port"] = std::to_string(request.port.value_or(kUsualPort));
-  values["margin"] = std::to_string(kGraceMargin);
-  values["pod_grace"] = std::to_string(request.grace + kGraceMargin);
-  values["shared_memory"] = request.shared_memory;
-  values["nodes_but_one"] = std::to_string(request.nodes - 1);
-  values["args"] = items_of(arguments);
-  values["environment"] = environment_of(request);
-  values["resources"] = resources_of(request.needs);
-  values["node_selector"] = selector_of(request.needs);
-  values["tolerations"] = tolerations_of(request.needs);
-  add_names(values, request);
-  add_scheduling(values, request);
-  add_policies(values, request);
-  values["token_advice"] = request.token == TokenFrom::Secret ? fill_file("token.yaml", values) : "";
-  values["pod"] = fill_file("pod.yaml", values);
-  values["pod_metadata"] = fill_file("pod-metadata.yaml", values);
-  values["workers"] = request.nodes > 1 ? fill_file("kubeflow-workers.yaml", values) : "";
+Result<NamedText> read_variable(const Sourced<std::string>& text) {
+  const NamedText variable = cut_at_equals(text.value).value_or(NamedText());
+  const bool is_right =
+      is_variable_name(variable.name) && is_utf8(variable.value) && variable.value.find('\0') == std::string::npos;
+  return accept_value(is_right, variable, text, "NAME=VALUE, such as NCCL_DEBUG=INFO");
+}
+
+Result<NamedText> read_label(const Sourced<std::string>& text) {
+  const NamedText label = cut_at_equals(text.value).value_or(NamedText());
+  return accept_value(is_key(label.name) && is_label_value(label.value), label, text,
+                      "a label such as team=vision: KEY=VALUE as Kubernetes takes them");
+}
+
+Result<NamedText> read_amount(const Sourced<std::string>& text) {
+  const NamedText resource = cut_at_equals(text.value).value_or(NamedText());
+  const bool is_own_option = resource.name == "cpu" || resource.name == "memory";
+  const bool is_right = is_key(resource.name) && !is_own_option && parse_quantity(resource.value).value_or(0) > 0;
+  return accept_value(
+      is_right, resource, text,
+      "NAME=AMOUNT, such as rdma/hca=1 or ephemeral-storage=100Gi (CPUs by --cpus, memory by --memory)");
+}
+
+Result<Volume> read_volume(const Sourced<std::string>& text) {
+  const auto parts = split(text.value, ':');
+  const bool is_read_only = parts.size() == 3 && parts[2] == "ro";
+  const bool is_right = (parts.size() == 2 || is_read_only) && (is_domain(parts[0]) || is_mount_path(parts[0])) &&
+                        is_mount_path(parts[1]);
+  return accept_value(is_right, is_right ? Volume{parts[0], parts[1], is_read_only} : Volume(), text,
+                      "SOURCE:PATH or SOURCE:PATH:ro, where SOURCE is a PersistentVolumeClaim or a folder of the node, "
+                      "such as my-claim:/data");
+}
+
+std::string requested_cpus(const PodNeeds& needs) {
+  return needs.cpus.empty() ? std::to_string(std::max(needs.devices > 0 ? needs.devices : needs.workers, 1))
+                            : needs.cpus;
+}
+
+std::string requested_memory(const PodNeeds& needs) {
+  return needs.memory.empty() ? std::to_string(std::max(needs.devices > 0 ? needs.devices : needs.workers, 1)) + "Gi"
+                              : needs.memory;
 }
 
 }  // namespace muster::render

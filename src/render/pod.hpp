@@ -19,6 +19,23 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
+/// A variable, a label, or a resource with its amount.
+struct NamedText {
+  std::string name;
+  std::string value;
+
+  bool operator==(const NamedText&) const = default;
+};
+
+/// A folder in the container.
+struct Volume {
+  std::string source;  ///< a folder of the node, beginning with '/', or the name of a PersistentVolumeClaim
+  std::string path;    ///< in the container
+  bool is_read_only = false;
+
+  bool operator==(const Volume&) const = default;
+};
+
 /// Needs of each pod of the gang; all pods are alike.
 struct PodNeeds {
   int devices = 0;
@@ -27,7 +44,15 @@ struct PodNeeds {
   std::string memory;           ///< a Kubernetes quantity; empty: not given
   std::map<std::string, std::string> node_selector{};
   std::vector<Toleration> tolerations{};
+  std::vector<NamedText> resources{};  ///< further ones, such as rdma/hca, with a quantity
+  int workers = 1;                     ///< of a pod without devices; else each device has one
 };
+
+/// The CPUs that each pod requests: those that are given, else one for each worker.
+[[nodiscard]] std::string requested_cpus(const PodNeeds& needs);
+/// The memory that each pod requests: what is given, else 1 GiB for each worker. Without any request a pod would be
+/// "BestEffort", the first to be evicted.
+[[nodiscard]] std::string requested_memory(const PodNeeds& needs);
 
 // Strict readers: each fails by naming the source, the value and the expectation.
 
@@ -60,5 +85,17 @@ struct PodNeeds {
 
 /// Taints that the pods tolerate, such as "dedicated=train:NoSchedule,spot".
 [[nodiscard]] Result<std::vector<Toleration>> read_tolerations(const Sourced<std::string>& text);
+
+/// A variable such as "NCCL_DEBUG=INFO".
+[[nodiscard]] Result<NamedText> read_variable(const Sourced<std::string>& text);
+
+/// A label such as "team=vision".
+[[nodiscard]] Result<NamedText> read_label(const Sourced<std::string>& text);
+
+/// A resource with its amount, such as "rdma/hca=1".
+[[nodiscard]] Result<NamedText> read_amount(const Sourced<std::string>& text);
+
+/// A volume such as "my-claim:/data" or "/scratch:/scratch:ro".
+[[nodiscard]] Result<Volume> read_volume(const Sourced<std::string>& text);
 
 }  // namespace muster::render

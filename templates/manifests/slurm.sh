@@ -3,6 +3,7 @@
 # Made by `muster render slurm`; submit it with sbatch.
 #SBATCH --job-name={name}
 #SBATCH --partition={queue}
+#SBATCH --qos={priority_class}
 #SBATCH --nodes={nodes}
 #SBATCH --ntasks-per-node=1
 #SBATCH --gres={gres}
@@ -16,12 +17,14 @@
 #SBATCH --{requeue}
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%j.out
+{patch}
 
 # scancel and a requeue send SIGTERM to this shell, too. It has to stay until srun has ended.
 trap 'interrupted=yes' TERM
 # With `sbatch --signal=B:USR1@120` the job is asked to save 120 s before it is ended, and ends with 85.
 trap 'interrupted=yes; muster suspend --job "$SLURM_JOB_ID"' USR1
 
+{environment}
 export MUSTER_MASTER_PORT={port}
 export MUSTER_NPROC_PER_NODE={workers}
 {token}
@@ -32,6 +35,7 @@ export MUSTER_NPROC_PER_NODE={workers}
 srun --nodes={nodes} --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --cpu-bind=none \
   --cpus-per-task={cpus} \
   --container-image={container} \
+  --container-mounts={mounts} \
   muster --grace {grace} {words} &
 # A signal ends `wait`, and not srun.
 interrupted=yes

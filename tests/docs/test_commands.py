@@ -125,7 +125,7 @@ def test_every_path_that_is_named_exists(path):
 
 # Options of other programs that the pages name.
 OTHERS = {
-    "--admindir", "--all-filters", "--api-token", "--check", "--dynamic", "--env", "--exclusive", "--foreground", "--full", "--gloo", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
+    "--admindir", "--all-filters", "--api-token", "--check", "--constraint", "--dynamic", "--env", "--exclusive", "--foreground", "--full", "--gloo", "--grace-period", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
     "--mount-proc", "--mpi-rank", "--name", "--no-tests", "--num-machines", "--pid", "--pty", "--release", "--reproduce", "--sanitize", "--schedules", "--search", "--seed", "--shm-size",
     "--signal", "--single-child", "--target", "--ulimit",
     "--no-werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",

@@ -41,6 +41,7 @@ OTHER_TEXTS = {
     ", in the place of": "the same",
     ", linked with the machine's C library": "the same",
     "- event: PodEvicted\n  action: RestartJob": "fields of a manifest",
+    "ssh -oStrictHostKeyChecking=no -oUserKnownHostsFile=/dev/null": "a remote shell",
     "default reduce-overhead max-autotune": "values of an option",
     "ao te msamp": "the same",
     "no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt tensorrt "

@@ -1,7 +1,8 @@
 """Holds manifests against the schemas that their projects publish: check_schemas.py FILE...
 
 Run by the Python of the virtual environment of requirements/manifests.txt. Prints what is wrong, and fails.
-Nobody publishes one for Volcano's Job or a PodGroup: of these only the pods are checked.
+No package has the schemas of Volcano, of the MPI Operator, of LeaderWorkerSet and of scheduler-plugins: what of these a
+manifest may use is in FIELDS, by hand, from the sources of the projects.
 """
 
 import re
@@ -14,6 +15,56 @@ from kubeflow_trainer_api import models as trainer
 from kubernetes.client import models as kubernetes
 
 OLDEST, NEWEST = "1.27", "1.37"
+
+RUN_POLICY = {
+    "suspend": bool, "backoffLimit": int, "activeDeadlineSeconds": int, "ttlSecondsAfterFinished": int,
+    "cleanPodPolicy": {"All", "Running", "None"}, "schedulingPolicy": {"minAvailable": int, "queue": str},
+}  # fmt: skip
+REPLICAS = {"replicas": int, "restartPolicy": {"Never", "OnFailure"}, "template": "pod"}
+POLICY = {
+    "exitCode": int, "event": {"PodEvicted", "PodFailed", "TaskCompleted"},
+    "action": {"RestartJob", "TerminateJob", "CompleteJob"},
+}  # fmt: skip
+# By version and kind: the type of each field, the words that it may have, or the fields in it.
+FIELDS = {
+    # volcano-sh/volcano, staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/job.go at 233ca8bd (2025)
+    ("batch.volcano.sh/v1alpha1", "Job"): {
+        "schedulerName": str, "queue": str, "priorityClassName": str, "minAvailable": int, "maxRetry": int,
+        "ttlSecondsAfterFinished": int, "plugins": {"svc": [str], "env": [str], "ssh": [str]}, "policies": [POLICY],
+        "tasks": [{"name": str, "replicas": int, "template": "pod"}],
+    },
+    # the same, scheduling/v1beta1/types.go
+    ("scheduling.volcano.sh/v1beta1", "PodGroup"): {"minMember": int, "queue": str},
+    # kubernetes-sigs/scheduler-plugins, apis/scheduling/v1alpha1/types.go
+    ("scheduling.x-k8s.io/v1alpha1", "PodGroup"): {"minMember": int},
+    # kubernetes-sigs/lws, api/leaderworkerset/v1/leaderworkerset_types.go at 024af084
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): {
+        "replicas": int, "startupPolicy": {"LeaderCreated", "LeaderReady"},
+        "leaderWorkerTemplate": {
+            "size": int, "workerTemplate": "pod",
+            "restartPolicy": {"RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"},
+        },
+    },
+    # kubeflow/mpi-operator, pkg/apis/kubeflow/v2beta1/types.go at e229bd8b
+    ("kubeflow.org/v2beta1", "MPIJob"): {
+        "slotsPerWorker": int, "launcherCreationPolicy": {"AtStartup", "WaitForWorkersReady"}, "runPolicy": RUN_POLICY,
+        "mpiReplicaSpecs": {"Launcher": REPLICAS, "Worker": REPLICAS},
+    },
+}  # fmt: skip
+
+
+def check_fields(fields, value, path="spec"):
+    if isinstance(fields, dict):
+        for key, item in value.items():
+            assert key in fields, f"{path}.{key} is unknown"
+            check_fields(fields[key], item, f"{path}.{key}")
+    elif isinstance(fields, list):
+        for index, item in enumerate(value):
+            check_fields(fields[0], item, f"{path}[{index}]")
+    elif isinstance(fields, set):
+        assert value in fields, f"{path} is {value!r}, expected one of {fields}"
+    elif fields != "pod":  # which is held against Kubernetes' own schema
+        assert type(value) is fields, f"{path} is {value!r}, expected {fields.__name__}"
 
 
 def check_kubernetes(document):
@@ -82,6 +133,9 @@ def check(document):
         check_model(getattr(trainer, f"TrainerV1alpha1{kind}"), document)
     elif kind == "JobSet":
         check_model(trainer.JobsetV1alpha2JobSet, document)
+    else:
+        assert set(document) == {"apiVersion", "kind", "metadata", "spec"}
+        check_fields(FIELDS[document["apiVersion"], kind], document["spec"])
     for template in templates_in(document):
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": template["spec"]}
         check_kubernetes(pod)

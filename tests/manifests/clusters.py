@@ -9,7 +9,10 @@ from dataclasses import dataclass
 import yaml
 
 SECRET = "a secret of the job, long enough"
-KINDS = ["volcano", "kubeflow", "trainjob", "indexed-job", "jobset"]
+# Kinds whose pods all run an agent. The pods of an MPIJob run sshd, and its launcher runs muster.
+KINDS = ["volcano", "kubeflow", "trainjob", "indexed-job", "jobset", "leaderworkerset"]
+ALL_OF_PODS = [*KINDS, "mpijob"]
+SCRIPTS = ["slurm", "pbs", "lsf"]
 
 
 @dataclass
@@ -29,7 +32,8 @@ def documents_of(text):
 def job_of(kind, documents):
     """The document that names the number of nodes, and the template of its pods."""
     names = {"volcano": "Job", "kubeflow": "PyTorchJob", "trainjob": "TrainingRuntime",
-             "indexed-job": "Job", "jobset": "JobSet"}  # fmt: skip
+             "indexed-job": "Job", "jobset": "JobSet", "leaderworkerset": "LeaderWorkerSet",
+             "mpijob": "MPIJob"}  # fmt: skip
     (job,) = [one for one in documents if one["kind"] == names[kind]]
     spec = job["spec"]
     template = {
@@ -38,6 +42,8 @@ def job_of(kind, documents):
         "trainjob": lambda: spec["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"],
         "indexed-job": lambda: spec["template"],
         "jobset": lambda: spec["replicatedJobs"][0]["template"]["spec"]["template"],
+        "leaderworkerset": lambda: spec["leaderWorkerTemplate"]["workerTemplate"],
+        "mpijob": lambda: spec["mpiReplicaSpecs"]["Worker"]["template"],
     }[kind]()
     return job, template
 
@@ -137,7 +143,18 @@ def _jobset(spec, name, _container):
         yield labels, {"JOB_COMPLETION_INDEX": "0"}, leader
 
 
+def _leaderworkerset(spec, name, _container):
+    """Source: pkg/utils/pod/pod_utils.go, AddLWSVariables."""
+    assert spec["replicas"] == 1
+    size = spec["leaderWorkerTemplate"]["size"]
+    leader = f"{name}-0.{name}.default"
+    for index in range(size):
+        yield {}, {
+            "LWS_LEADER_ADDRESS": leader, "LWS_GROUP_SIZE": str(size), "LWS_WORKER_INDEX": str(index),
+        }, leader  # fmt: skip
+
+
 _NODES = {
     "volcano": _volcano, "kubeflow": _pytorchjob, "trainjob": _trainjob,
-    "indexed-job": _indexed_job, "jobset": _jobset,
+    "indexed-job": _indexed_job, "jobset": _jobset, "leaderworkerset": _leaderworkerset,
 }  # fmt: skip

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clusters import KINDS, documents_of, job_of, pods_of
+from clusters import ALL_OF_PODS, KINDS, SCRIPTS, documents_of, job_of, pods_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = ("--name", "train", "--image", "train:1.0")
@@ -108,13 +108,14 @@ def test_pods_say_how_many_belong_together(kind, render):
     assert annotations["scheduling.k8s.io/group-pod-num"] == "100"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "volcano"])
+@pytest.mark.parametrize("kind", [kind for kind in ALL_OF_PODS if kind != "volcano"])
 def test_a_queue_is_kueues(kind, render):
     documents = documents_of(render(kind, *NAMED, "--queue", "team-a", "--", "true"))
 
     job = documents[-1]
     assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"
-    assert job["spec"].get("suspend", job["spec"].get("runPolicy", {}).get("suspend")) is True
+    suspend = job["spec"].get("suspend", job["spec"].get("runPolicy", {}).get("suspend"))
+    assert suspend is (None if kind == "leaderworkerset" else True)  # Kueue gates the pods of that one
 
 
 def test_a_queue_is_set_for_volcano_where_it_schedules(render):
@@ -122,7 +123,7 @@ def test_a_queue_is_set_for_volcano_where_it_schedules(render):
         arguments = (*NAMED, "--scheduler", "volcano", "--queue", "q", "--", "true")
         return json.dumps(documents_of(render(kind, *arguments)))
 
-    assert all('"queue": "q"' in volcanos(kind) for kind in ("volcano", "kubeflow", "jobset"))
+    assert all('"queue": "q"' in volcanos(kind) for kind in ("volcano", "kubeflow", "jobset", "mpijob"))
     assert all("suspend" not in volcanos(kind) for kind in KINDS)
 
 
@@ -147,7 +148,9 @@ def test_retried_exit_codes_match_the_documentation(render):
     assert [one["action"] for one in policies if one.get("event") == "PodFailed"] == ["TerminateJob"]
     replicated = [jobs["jobset"]["replicatedJobs"], jobs["trainjob"]["template"]["spec"]["replicatedJobs"]]
     for spec in (jobs["indexed-job"], *(one["template"]["spec"] for (one,) in replicated)):
-        rule = spec["podFailurePolicy"]["rules"][-1]
+        moved, rule = spec["podFailurePolicy"]["rules"]
+        assert moved["action"] == ("Ignore" if spec is jobs["indexed-job"] else "Count")
+        assert moved["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
         assert (rule["action"], rule["onExitCodes"]["operator"]) == ("FailJob", "NotIn")
         assert set(rule["onExitCodes"]["values"]) == again | {143}
         (container,) = spec["template"]["spec"]["containers"]
@@ -167,6 +170,7 @@ def test_restarts_are_converted_to_the_controllers_counting(render):
     assert spec("trainjob")["template"]["spec"]["failurePolicy"]["maxRestarts"] == 2
     assert spec("indexed-job")["backoffLimit"] == 8
     assert spec("kubeflow")["runPolicy"]["backoffLimit"] == 9  # fails when it has counted so many
+    assert spec("mpijob")["runPolicy"]["backoffLimit"] == 2
 
 
 def test_zero_restarts_disable_restarting(render):
@@ -185,8 +189,9 @@ def test_zero_restarts_disable_restarting(render):
 
 
 def test_no_placeholder_is_left(render):
-    for kind in [*KINDS, "slurm", "dockerfile"]:
-        assert re.findall(r"(?<!\$)\{[a-z_]+\}", render(kind, *NAMED, "--", "true")) == []
+    for kind in [*ALL_OF_PODS, *SCRIPTS, "dockerfile"]:
+        line = NAMED[:2] if kind in SCRIPTS else NAMED
+        assert re.findall(r"(?<!\$)\{[a-z_]+\}", render(kind, *line, "--", "true")) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -199,7 +204,9 @@ def test_the_grace_of_the_pod_is_longer_than_musters(kind, render):
 
 
 def test_a_time_limit_is_the_platforms(render):
-    for kind in KINDS:
+    for kind in ALL_OF_PODS:
+        if kind == "leaderworkerset":  # which has none
+            continue
         text = render(kind, *NAMED, "--time-limit", "86400", "--", "true")
         assert re.search(r"activeDeadlineSeconds: 86400$", text, re.M), kind
         if kind == "volcano":  # whose pods alone have one, and end with 143
@@ -257,11 +264,19 @@ def test_a_pod_has_the_requested_resources(kind, render):
     assert {one["metadata"]["namespace"] for one in documents} == {"team"}
 
 
-def test_a_pod_has_no_resources_that_were_not_requested(render):
-    (pod,) = pods_of("indexed-job", documents_of(render("indexed-job", *NAMED, "--devices", "0", "--", "x")))
+def test_a_pod_has_no_limits_that_were_not_given(render):
+    """Without any request a pod is the first to be evicted; a limit of memory that nobody asked for kills jobs."""
 
-    (container,) = pod.spec["containers"]
-    assert "resources" not in container
+    def resources(*line):
+        (pod,) = pods_of("jobset", documents_of(render("jobset", *NAMED, *line)))
+        return pod.spec["containers"][0]["resources"]
+
+    assert resources("--devices", "0", "--", "x") == {"requests": {"cpu": "1", "memory": "1Gi"}}
+    assert resources("--devices", "0", "--", "--nproc-per-node", "3", "x")["requests"] == {"cpu": "3", "memory": "3Gi"}
+    assert resources("--devices", "0", "--", "torchrun", "--nproc_per_node=2", "x.py")["requests"]["cpu"] == "2"
+    assert resources("--", "x") == {"requests": {"cpu": "8", "memory": "8Gi"}, "limits": {"nvidia.com/gpu": "8"}}
+
+    (pod,) = pods_of("indexed-job", documents_of(render("indexed-job", *NAMED, "--devices", "0", "--", "x")))
     assert "MUSTER_NPROC_PER_NODE" not in pod.environment
     assert not {"nodeSelector", "tolerations", "schedulerName"} & set(pod.spec)
 
@@ -279,13 +294,143 @@ def test_no_manifest_holds_the_token(render):
 
 
 def test_the_same_line_prints_the_same_text(muster):
-    for kind in [*KINDS, "slurm", "dockerfile"]:
-        line = ("render", kind, *NAMED, "--", "a.py")
+    for kind in [*ALL_OF_PODS, *SCRIPTS, "dockerfile"]:
+        line = ("render", kind, *(NAMED[:2] if kind in SCRIPTS else NAMED), "--", "a.py")
         texts = {
             muster(*line).stdout,
             muster(*line, env={"RANK": "1", "WORLD_SIZE": "2", "MUSTER_GRACE": "9"}).stdout,
         }
         assert len(texts) == 1
+
+
+# --- What the user adds ---------------------------------------------------------------------------
+
+ADDED = (
+    "--env", "NCCL_DEBUG=INFO", "--env", "HARD=$(HOME) 'a' \"b\" $$", "--volume", "my-claim:/data:ro", "--volume",
+    "/mnt/scratch:/scratch", "--resource", "rdma/hca=1", "--image-pull-secret", "one", "--image-pull-secret", "two",
+    "--service-account", "trainer", "--label", "team=vision", "--label", "example.com/run=7", "--priority-class", "high",
+    "--toleration", "30",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ALL_OF_PODS)
+def test_all_pods_have_what_the_user_adds(kind, render):
+    documents = documents_of(render(kind, *NAMED, *ADDED, "--", "true"))
+
+    job, template = job_of(kind, documents)
+    spec = template["spec"]
+    (container,) = spec["containers"]
+    if kind != "mpijob":  # its launcher hands them on
+        variables = {one["name"]: one.get("value") for one in container["env"]}
+        assert (variables["NCCL_DEBUG"], variables["HARD"]) == ("INFO", "$$(HOME) 'a' \"b\" $$$$")
+    assert {"name": "volume-0", "persistentVolumeClaim": {"claimName": "my-claim"}} in spec["volumes"]
+    assert {"name": "volume-1", "hostPath": {"path": "/mnt/scratch"}} in spec["volumes"]
+    assert container["volumeMounts"][1:] == [
+        {"name": "volume-0", "mountPath": "/data", "readOnly": True},
+        {"name": "volume-1", "mountPath": "/scratch"},
+    ]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": "8", "rdma/hca": "1"}
+    assert spec["imagePullSecrets"] == [{"name": "one"}, {"name": "two"}]
+    assert (spec["serviceAccountName"], spec["priorityClassName"]) == ("trainer", "high")
+    assert spec["tolerations"] == [
+        {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
+        for state in ("not-ready", "unreachable")
+    ]
+    of_job = documents[-1] if kind == "trainjob" else job
+    for labels in (template["metadata"]["labels"], of_job["metadata"]["labels"]):
+        wanted = {"team": "vision", "example.com/run": "7", "app.kubernetes.io/name": "train"}
+        assert wanted.items() <= labels.items()
+
+
+def test_a_ttl_stands_where_each_controller_reads_it(render, refuse):
+    def spec(kind):
+        return job_of(kind, documents_of(render(kind, *NAMED, "--ttl", "600", "--", "true")))[0]["spec"]
+
+    for kind in ("volcano", "indexed-job", "jobset"):
+        assert spec(kind)["ttlSecondsAfterFinished"] == 600
+    for kind in ("kubeflow", "mpijob"):
+        assert spec(kind)["runPolicy"]["ttlSecondsAfterFinished"] == 600
+    assert "ttl" not in render("jobset", *NAMED, "--", "true").lower()
+    for kind in ("trainjob", "leaderworkerset"):
+        assert refuse(kind, *NAMED, "--ttl", "600", "--", "true") == f"--ttl has no place in a manifest of the kind {kind}"
+
+
+@pytest.mark.parametrize("kind", ALL_OF_PODS)
+def test_a_patch_is_merged_into_each_pod(kind, render, tmp_path):
+    (tmp_path / "patch.yaml").write_text("""
+metadata: {annotations: {sidecar.istio.io/inject: "false"}}
+spec:
+  hostNetwork: true
+  terminationGracePeriodSeconds: 99
+  containers:
+    - name: muster
+      env: [{name: NCCL_DEBUG, value: WARN}]
+      securityContext: {capabilities: {add: [IPC_LOCK]}}
+  volumes: [{name: keys, secret: {secretName: keys, defaultMode: 0400}}]
+""")
+    line = (kind, *NAMED, "--nodes", "2", "--env", "NCCL_DEBUG=INFO", "--patch", tmp_path / "patch.yaml")
+    documents = documents_of(render(*line, "--", "a.py", *HARD))
+
+    template = job_of(kind, documents)[1]
+    assert template["metadata"]["annotations"]["sidecar.istio.io/inject"] == "false"
+    spec = template["spec"]
+    (container,) = spec["containers"]
+    assert (spec["hostNetwork"], spec["terminationGracePeriodSeconds"]) == (True, 99)
+    assert {"name": "NCCL_DEBUG", "value": "WARN"} in container["env"]
+    assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+    assert [one["name"] for one in spec["volumes"]] == ["shared-memory", "keys"]
+    assert spec["volumes"][1]["secret"]["defaultMode"] == 0o400
+    assert container["ports"][0]["containerPort"] == 29500
+    if kind in KINDS:
+        assert pods_of(kind, documents)[0].arguments == ["--grace", "30", "a.py", *HARD]
+
+
+@pytest.mark.parametrize("kind", SCRIPTS)
+def test_a_patch_stands_behind_the_directives_of_a_script(kind, render, tmp_path):
+    (tmp_path / "patch").write_text("#SBATCH --constraint=ib\nmodule load cuda\n")
+    text = render(kind, "--name", "train", "--patch", tmp_path / "patch", "--", "a.py")
+
+    before, _, after = text.partition("\n#SBATCH --constraint=ib\nmodule load cuda\n\n")
+    directive = {"slurm": "#SBATCH ", "pbs": "#PBS ", "lsf": "#BSUB "}[kind]
+    assert before.splitlines()[-1].startswith(directive)
+    assert directive not in after
+
+
+def test_two_creates_do_not_share_a_name_that_is_drawn(render):
+    line = ("jobset", "--name", "train-", "--image", "train:1.0", "--", "true")
+    jobs = [documents_of(render(*line)) for _ in range(2)]
+
+    names = [one[0]["metadata"]["name"] for one in jobs]
+    assert all(re.fullmatch("train-[a-z0-9]{5}", name) for name in names)
+    assert names[0] != names[1]
+    assert all("name: \"train-token\"" in render(*line) for _ in range(2))
+
+
+def test_another_name_of_a_kind_is_that_kind(render):
+    assert render("pytorchjob", *NAMED, "--", "x") == render("kubeflow", *NAMED, "--", "x")
+    assert render("lws", *NAMED, "--", "x") == render("leaderworkerset", *NAMED, "--", "x")
+
+
+def test_the_launcher_of_an_mpijob_starts_all_hosts(render, muster, tmp_path):
+    line = ("mpijob", *NAMED, "--nodes", "2", "--devices", "4", "--env", "A=b")
+    job, worker = job_of("mpijob", documents_of(render(*line, "--", "program", *HARD)))
+    replicas = job["spec"]["mpiReplicaSpecs"]
+    (launcher,) = replicas["Launcher"]["template"]["spec"]["containers"]
+
+    # Source: pkg/controller/mpi_job_controller.go, newConfigMap.
+    hosts = "".join(f"train-worker-{i}.train.default.svc slots={job['spec']['slotsPerWorker']}\n" for i in range(2))
+    (tmp_path / "hostfile").write_text(hosts)
+    arguments = [str(tmp_path / "hostfile") if one == "/etc/mpi/hostfile" else one for one in launcher["args"]]
+    environment = {one["name"]: one.get("value", "") for one in launcher["env"]}
+    environment |= {"K_MPI_JOB_ROLE": "launcher", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    done = muster("plan", *arguments[:6], "program", env=environment)
+
+    assert done.returncode == 0, done.stderr
+    assert "train-worker-1.train.default.svc" in done.stdout
+    assert environment["MUSTER_FORWARD_ENV"] == "A"
+    assert "nvidia.com/gpu" not in json.dumps(launcher)
+    assert replicas["Worker"]["replicas"] == job["spec"]["runPolicy"]["schedulingPolicy"]["minAvailable"] == 2
+    assert not {"command", "args", "env"} & set(worker["spec"]["containers"][0])  # the operator starts sshd
 
 
 # --- The script for Slurm -------------------------------------------------------------------------
@@ -363,6 +508,115 @@ def test_a_job_is_requeued_at_the_front_on_request(render):
     assert "\n#SBATCH --requeue\n" not in text
 
 
+def test_the_script_for_slurm_has_what_the_user_adds(render, tmp_path):
+    text = render(
+        "slurm", "--name", "train", "--image", "train:1.0", "--env", "A=it's", "--volume", "/mnt/data:/data:ro",
+        "--resource", "rdma=2", "--priority-class", "high", "--", "x",
+    )  # fmt: skip
+    ended, words, _ = run_script(tmp_path, text)
+
+    assert "#SBATCH --qos=high\n" in text and "#SBATCH --gres=gpu:8,rdma:2\n" in text
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "--container-mounts=/mnt/data:/data:ro" in words
+    assert "A=it's\n" in (tmp_path / "env").read_text()
+
+
+# --- The scripts for PBS and LSF ------------------------------------------------------------------
+
+
+def run_with_a_muster(folder, text, program, **environment):
+    """Starts the script with a muster that runs these lines of a shell."""
+    (folder / "tools").mkdir()
+    (folder / "tools" / "muster").write_text(f"#!/bin/bash\nprintf '%s\\0' \"$@\" >{folder}/words\nenv >{folder}/env\n{program}\n")
+    (folder / "tools" / "muster").chmod(0o755)
+    (folder / "script").write_bytes(os.fsencode(text))
+    return subprocess.Popen(
+        ["bash", folder / "script"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={"PATH": f"{folder}/tools:{os.environ['PATH']}", "PBS_O_WORKDIR": str(folder), **environment},
+    )  # fmt: skip
+
+
+BATCH = {
+    "pbs": ("PBS_NODEFILE", []),
+    "lsf": ("LSB_DJOB_HOSTFILE", ["--remote-shell", "blaunch"]),
+}
+
+
+@pytest.mark.parametrize("kind", BATCH)
+def test_a_batch_script_starts_muster_with_the_list_of_hosts(kind, tmp_path):
+    variable, more = BATCH[kind]
+    rendered = subprocess.run(
+        [os.environ["MUSTER"], "render", kind, *"--name train --nodes 2 --env A=it's -- program".split(), *HARD],
+        capture_output=True, timeout=20, check=True,
+    )  # fmt: skip
+
+    running = run_with_a_muster(tmp_path, os.fsdecode(rendered.stdout), "exit 69", **{variable: "/hosts"})
+
+    assert (*running.communicate(timeout=20), running.returncode) == ("", "", 69)
+    words = os.fsdecode((tmp_path / "words").read_bytes()).split("\0")[:-1]
+    assert words == ["--grace", "30", "--hostfile", "/hosts", *more, "program", *HARD]
+    environment = (tmp_path / "env").read_text()
+    assert "A=it's\n" in environment and "MUSTER_FORWARD_ENV=A\n" in environment
+    assert "MUSTER_NPROC_PER_NODE=8\n" in environment and "MUSTER_MASTER_PORT" not in environment
+
+
+@pytest.mark.parametrize("kind", BATCH)
+def test_a_batch_script_hands_a_stop_on_and_waits(kind, render, tmp_path):
+    text = render(kind, "--name", "train", "--", "program")
+    program = "trap 'echo stopped; exit 143' TERM; echo ready; while :; do sleep 0.05; done"
+
+    running = run_with_a_muster(tmp_path, text, program, **{BATCH[kind][0]: "/hosts"})
+    assert running.stdout.readline() == "ready\n"
+    running.terminate()
+
+    assert running.communicate(timeout=20)[0] == "stopped\n"
+    assert running.returncode == 143
+
+
+def test_the_script_for_pbs_asks_for_what_is_needed(render):
+    def lines(*options):
+        return re.findall(r"^#PBS (.+)$", render("pbs", "--name", "train", "--nodes", "4", *options, "--", "x"), re.M)
+
+    assert lines() == [
+        "-N train", "-l select=4:ncpus=8:mpiprocs=1:ngpus=8", "-l place=scatter:excl", "-r y", "-j oe",
+    ]  # fmt: skip
+    more = ("--cpus", "15.5", "--memory", "1Gi", "--queue", "long", "--time-limit", "90", "--resource", "rdma=1")
+    assert lines(*more, "--device-kind", "ascend") == [
+        "-N train", "-q long", "-l select=4:ncpus=16:mpiprocs=1:mem=1024mb:nnpus=8:rdma=1", "-l place=scatter",
+        "-l walltime=90", "-r y", "-j oe",
+    ]  # fmt: skip
+
+
+def test_the_script_for_lsf_asks_for_what_is_needed(render):
+    def lines(*options):
+        return re.findall(r"^#BSUB (.+)$", render("lsf", "--name", "train", "--nodes", "4", *options, "--", "x"), re.M)
+
+    assert lines() == [
+        "-J train", "-n 4", '-R "span[ptile=1]"', '-gpu "num=8"', "-x", '-Q "69 75 85 86"', "-r", "-o %J.out",
+    ]  # fmt: skip
+    more = ("--cpus", "16", "--memory", "1Gi", "--queue", "long", "--time-limit", "90", "--resource", "rdma=1")
+    assert lines(*more, "--device-kind", "ascend") == [
+        "-J train", "-q long", "-n 4", '-R "span[ptile=1] affinity[core(16)] rusage[npu=8:rdma=1:mem=1024MB]"',
+        "-W 2", "-wa TERM -wt 1", '-Q "69 75 85 86"', "-r", "-o %J.out",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BATCH)
+def test_muster_reads_the_hosts_of_a_batch_system(kind, render, muster, tmp_path):
+    """Each host once, as with mpiprocs=1 and ptile=1: how many workers it has the script says."""
+    (tmp_path / "hosts").write_text("gpu-a\ngpu-b\n")
+    running = run_with_a_muster(
+        tmp_path, render(kind, "--name", "a", "--nodes", "2", "--devices", "4", "--", "x"), "", **{BATCH[kind][0]: tmp_path / "hosts"}
+    )
+    running.communicate(timeout=20)
+    words = (tmp_path / "words").read_text().split("\0")[:-1]
+
+    done = muster("plan", "--json", *words, env={"MUSTER_NPROC_PER_NODE": "4"})
+
+    assert done.returncode == 0, done.stderr
+    assert "gpu-b" in done.stdout
+
+
 def test_a_token_set_by_the_user_is_kept(render, tmp_path):
     text = render("slurm", "--name", "train", "--", "program")
     run_script(tmp_path, text, MUSTER_TOKEN_FILE="/my/token")
@@ -376,6 +630,8 @@ def test_the_dockerfile_holds_the_program(render):
 
     lines = text.splitlines()
     assert "FROM base:1" in lines and 'ENTRYPOINT ["muster"]' in lines
+    assert "COPY --chmod=755 muster /usr/local/bin/muster" in lines
+    assert ".dockerignore" in text and "--stop-timeout 45" in text
     (command,) = [line.removeprefix("CMD ") for line in lines if line.startswith("CMD ")]
     assert json.loads(command) == ["a.py", *hard]
 
@@ -384,7 +640,7 @@ def test_the_dockerfile_holds_the_program(render):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "slurm"])
-@pytest.mark.parametrize("name", ["", "Train", "1a", "a_b", "a.b", "-a", "a-", "a b", "a\nb", "a'", "ä", "a" * 64])
+@pytest.mark.parametrize("name", ["", "Train", "1a", "a_b", "a.b", "-a", "-", "a--", "a b", "a\nb", "a'", "ä", "a" * 64])
 def test_an_invalid_name_is_refused(kind, name, refuse):
     said = refuse(kind, f"--name={name}" if name else "--name", *([] if name else [""]), *NAMED[2:], "--", "x")
 
@@ -394,10 +650,10 @@ def test_an_invalid_name_is_refused(kind, name, refuse):
 def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
     for kind, suffix in {
         "volcano": "-worker-99", "kubeflow": "-worker-99", "indexed-job": "-99-abcde", "jobset": "-node-99-0-abcde",
-        "trainjob": "-node-0-99-abcde", "slurm": "",
+        "trainjob": "-node-0-99-abcde", "leaderworkerset": "-0-99", "mpijob": "-worker-99", "slurm": "", "lsf": "",
     }.items():  # fmt: skip
         room = 63 - len(suffix)
-        line = (kind, "--image", "a:1", "--nodes", "100", "--name")
+        line = (kind, *(() if kind in SCRIPTS else ("--image", "a:1")), "--nodes", "100", "--name")
         render(*line, "a" * room, "--", "x")
         assert f"at most {room} characters" in refuse(*line, "a" * (room + 1), "--", "x")
 
@@ -416,6 +672,25 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         ("slurm --name a --nnodes 2 -- x", "unknown option '--nnodes'; did you mean '--nodes'?"),
         ("slurm --name a --devices -1 -- x", "--devices is '-1'"),
         ("slurm --name a --memory 8GB -- x", "--memory is '8GB', expected a quantity above 0"),
+        ("slurm --name a --volume /a:/b -- x", "--image is missing: --volume is a folder of the container"),
+        ("slurm --name a --image b --volume claim:/b -- x", "--volume is 'claim:/b', expected a folder of the node as its source"),
+        ("slurm --name a --resource rdma/hca=1 -- x", "--resource is 'rdma/hca=1', expected NAME=NUMBER with a name of the site's"),
+        ("slurm --name a --label a=b -- x", "--label has no place in a manifest of the kind slurm"),
+        ("pbs --name a --image b -- x", "--image has no place in a manifest of the kind pbs"),
+        ("lsf --name a --restarts 2 -- x", "--restarts has no place in a manifest of the kind lsf"),
+        ("leaderworkerset --name a --image b --restarts 2 -- x", "--restarts has no place in a manifest of the kind leaderworkerset"),
+        ("jobset --name a --image b --requeue expedite -- x", "--requeue has no place in a manifest of the kind jobset"),
+        ("dockerfile --image a --env A=b", "--env has no place in a manifest of the kind dockerfile"),
+        ("jobset --name a --image b --env A -- x", "--env is 'A', expected NAME=VALUE"),
+        ("jobset --name a --image b --env A=1 --env A=2 -- x", "--env 'A' is given twice, or set by the manifest itself"),
+        ("jobset --name a --image b --env MASTER_ADDR=c -- x", "--env 'MASTER_ADDR' is given twice, or set by the manifest"),
+        ("jobset --name a --image b --label app.kubernetes.io/name=c -- x", "--label 'app.kubernetes.io/name' is given twice"),
+        ("jobset --name a --image b --resource nvidia.com/gpu=2 -- x", "--resource 'nvidia.com/gpu' is given twice, or set"),
+        ("jobset --name a --image b --resource cpu=2 -- x", "--resource is 'cpu=2', expected NAME=AMOUNT"),
+        ("jobset --name a --image b --volume data -- x", "--volume is 'data', expected SOURCE:PATH or SOURCE:PATH:ro"),
+        ("jobset --name a --image b --label team -- x", "--label is 'team', expected a label such as team=vision"),
+        ("jobset --name a --image b --priority-class A -- x", "--priority-class is 'A', expected a name of Kubernetes"),
+        ("jobset --name a --image b --toleration -1 -- x", "--toleration is '-1', expected whole seconds"),
         ("slurm --name a --namespace b -- x", "--namespace has no place in a manifest of the kind slurm"),
         ("slurm --name a --device-resource a;b -- x", "--device-resource is 'a;b'"),
         ("dockerfile --image a --nodes 2", "--nodes has no place in a manifest of the kind dockerfile"),
@@ -445,6 +720,19 @@ def test_a_refusal_names_the_value(line, said, refuse):
     assert said in refuse(*line.split())
 
 
+def test_a_wrong_patch_is_bad_data(muster, tmp_path):
+    for text, said in {
+        "": "is empty",
+        "containers: []": "it has 'containers', expected 'metadata' or 'spec' of a pod at its root",
+        "spec: [": ":1: ",
+    }.items():
+        (tmp_path / "patch.yaml").write_text(text)
+        done = muster("render", "jobset", *NAMED, "--patch", "patch.yaml", "--", "x")
+        assert (done.returncode, done.stdout) == (65, "") and said in done.stderr and "patch.yaml" in done.stderr
+    done = muster("render", "jobset", *NAMED, "--patch", "no.yaml", "--", "x")
+    assert done.returncode == 65 and "--patch is 'no.yaml', expected a file that can be read" in done.stderr
+
+
 @pytest.mark.parametrize(
     "behind",
     [
@@ -461,7 +749,7 @@ def test_node_counts_of_an_inner_launcher_may_match(behind, render):
 def test_help_teaches_each_kind_and_option(muster):
     text = muster("render", "--help").stdout
 
-    for kind in [*KINDS, "slurm", "dockerfile"]:
+    for kind in [*ALL_OF_PODS, *SCRIPTS, "dockerfile"]:
         assert f"\n  {kind} " in text
     assert muster("render", "slurm", "-h").stdout == text
     assert "muster render" in muster("--help").stdout

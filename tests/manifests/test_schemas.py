@@ -9,25 +9,33 @@ from pathlib import Path
 
 import pytest
 import yaml
-from clusters import KINDS
+from clusters import ALL_OF_PODS
 
 NAMED = ("--name", "train", "--image", "train:1.0", "--nodes", "3")
 EVERYTHING = (
     "--namespace", "team", "--cpus", "16", "--memory", "512Gi", "--shared-memory", "64Gi", "--queue", "q",
-    "--node-selector", "pool=a", "--tolerations", "nvidia.com/gpu,a=b:NoSchedule", "--time-limit", "3600", "--port", "7",
+    "--node-selector", "pool=a", "--tolerations", "nvidia.com/gpu,a=b:NoSchedule", "--port", "7",
+    "--env", "A=$(B)", "--volume", "data:/data:ro", "--volume", "/scratch:/scratch", "--resource", "rdma/hca=1",
+    "--image-pull-secret", "one", "--service-account", "two", "--label", "team=a", "--priority-class", "high",
+    "--toleration", "30",
 )  # fmt: skip
 
+LIMITS = ("--time-limit", "3600", "--ttl", "60")
 COSCHEDULING = ("--scheduler", "coscheduling")
 
 
 @pytest.fixture
 def files(render, tmp_path):
     """Every kind, with little and with everything that can be given."""
-    little = ((), ("--no-token", "--devices", "0", "--scheduler", "volcano"))
+    (tmp_path / "patch.yaml").write_text("spec: {hostNetwork: true, containers: [{name: muster, stdin: true}]}")
+    patch = ("--patch", str(tmp_path / "patch.yaml"))
+    little = ((), patch, ("--no-token", "--devices", "0", "--scheduler", "volcano"))
     found = []
-    for kind, options in itertools.product(KINDS, (*little, EVERYTHING, (*EVERYTHING, *COSCHEDULING))):
+    for kind, options in itertools.product(ALL_OF_PODS, (*little, EVERYTHING, (*EVERYTHING, *COSCHEDULING))):
         if kind != "volcano" or options[-2:] != COSCHEDULING:  # which alone starts its Jobs
             file = tmp_path / f"{kind}-{len(found)}.yaml"
+            limits = {"leaderworkerset": (), "trainjob": LIMITS[:2]}.get(kind, LIMITS) if "--env" in options else ()
+            options = (*limits, *options)
             file.write_text(render(kind, *NAMED, *options, "--", "a.py", "$x", "é\n"))
             found.append(file)
     return found
@@ -66,8 +74,8 @@ def test_the_schemas_know_every_field(files):
 
 
 def test_the_schemas_reject_an_unknown_field(files, tmp_path):
-    bad = [tmp_path / f"bad-{kind}.yaml" for kind in KINDS]
-    for kind, file in zip(KINDS, bad, strict=True):
+    bad = [tmp_path / f"bad-{kind}.yaml" for kind in ALL_OF_PODS]
+    for kind, file in zip(ALL_OF_PODS, bad, strict=True):
         text = next(one for one in files if one.name.startswith(kind)).read_text()
         assert "terminationGracePeriodSeconds" in text
         file.write_text(text.replace("terminationGracePeriodSeconds", "terminationGrace"))

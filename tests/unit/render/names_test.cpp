@@ -97,5 +97,51 @@ TEST(ParseQuantity, RefusesTheRest) {
   }
 }
 
+TEST(ReadVariable, TakesAnyTextAsItsValue) {
+  EXPECT_EQ(*read_variable(given("A_1=b=c d")), (NamedText{"A_1", "b=c d"}));
+  EXPECT_EQ(*read_variable(given("A=")), (NamedText{"A", ""}));
+  for (const char* const bad : {"", "A", "=b", "1A=b", "A-B=c", "A B=c", "A=\xff"}) {
+    EXPECT_FALSE(read_variable(given(bad))) << bad;
+  }
+  EXPECT_EQ(read_variable(given("A")).error().message, "--x is 'A', expected NAME=VALUE, such as NCCL_DEBUG=INFO");
+}
+
+TEST(ReadLabel, TakesOneLabelOfKubernetes) {
+  EXPECT_EQ(*read_label(given("example.com/team=vision")), (NamedText{"example.com/team", "vision"}));
+  for (const char* const bad : {"", "team", "=a", "team=a b", "team=a,b=c", "a/b/c=d"}) {
+    EXPECT_FALSE(read_label(given(bad))) << bad;
+  }
+}
+
+TEST(ReadAmount, TakesAResourceWithItsAmount) {
+  EXPECT_EQ(*read_amount(given("rdma/hca=1")), (NamedText{"rdma/hca", "1"}));
+  EXPECT_EQ(*read_amount(given("ephemeral-storage=100Gi")), (NamedText{"ephemeral-storage", "100Gi"}));
+  for (const char* const bad :
+       {"", "rdma/hca", "rdma/hca=", "rdma/hca=0", "rdma/hca=x", "cpu=1", "memory=1Gi", "a b=1"}) {
+    EXPECT_FALSE(read_amount(given(bad))) << bad;
+  }
+}
+
+TEST(ReadVolume, TakesAClaimOrAFolder) {
+  EXPECT_EQ(*read_volume(given("my-claim:/data")), (Volume{"my-claim", "/data", false}));
+  EXPECT_EQ(*read_volume(given("/mnt/x:/x:ro")), (Volume{"/mnt/x", "/x", true}));
+  for (const char* const bad :
+       {"", "a", "a:b", ":/b", "a:", "A:/b", "a:/b:rw", "a:/b:ro:c", "./a:/b", "a:/b c", "a:/b,c"}) {
+    EXPECT_FALSE(read_volume(given(bad))) << bad;
+  }
+}
+
+TEST(RequestedAmounts, AreOneCpuAndOneGibibyteAWorkerUnlessGiven) {
+  PodNeeds needs;
+  EXPECT_EQ(requested_cpus(needs) + " " + requested_memory(needs), "1 1Gi");
+  needs.workers = 3;
+  EXPECT_EQ(requested_cpus(needs) + " " + requested_memory(needs), "3 3Gi");
+  needs.devices = 8;
+  EXPECT_EQ(requested_cpus(needs) + " " + requested_memory(needs), "8 8Gi");
+  needs.cpus = "500m";
+  needs.memory = "64Gi";
+  EXPECT_EQ(requested_cpus(needs) + " " + requested_memory(needs), "500m 64Gi");
+}
+
 }  // namespace
 }  // namespace muster::render
