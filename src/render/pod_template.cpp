@@ -274,6 +274,7 @@ Result<> add_pods_of_mpijob(Values& values, const ManifestRequest& request, cons
 
 std::string names_of(const std::vector<NamedText>& variables) {
   std::vector<std::string> names;
+  names.reserve(variables.size());
   for (const NamedText& one : variables) {
     names.push_back(one.name);
   }

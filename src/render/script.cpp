@@ -40,6 +40,7 @@ std::string time_of(int seconds) {
 /// "/data:/data:ro,/scratch:/scratch", as Pyxis takes them.
 std::string mounts_of(const std::vector<Volume>& volumes) {
   std::vector<std::string> mounts;
+  mounts.reserve(volumes.size());
   for (const Volume& one : volumes) {
     mounts.push_back(one.source + ":" + one.path + (one.is_read_only ? ":ro" : ""));
   }
@@ -104,6 +105,7 @@ void add_lsf_values(Values& values, const ManifestRequest& request) {
 /// The lines that set the user's variables.
 std::string exports_of(const std::vector<NamedText>& environment) {
   std::vector<std::string> lines;
+  lines.reserve(environment.size());
   for (const NamedText& one : environment) {
     lines.push_back("export " + one.name + "=" + shell_word(one.value));
   }
