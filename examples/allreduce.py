@@ -6,6 +6,7 @@ environment who it is (RANK), how many there are (WORLD_SIZE) and where to meet 
 MASTER_PORT). Rank 0 listens there, the others send it their rank, and all get the sum back.
 
     muster --nproc-per-node 4 examples/allreduce.py
+    muster torchrun --nproc-per-node 4 examples/allreduce.py
 """
 
 import os
@@ -14,14 +15,15 @@ import sys
 import time
 
 DEADLINE = 30.0  # seconds for everybody to come; nodes of a real job may start minutes apart
+GREETING = b"allreduce of %s\n" % os.environ.get("TORCHELASTIC_RUN_ID", "muster").encode()
 
 
 def main():
     rank = int(os.environ["RANK"])
     world_size = int(os.environ["WORLD_SIZE"])
-    address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+    host = os.environ["MASTER_ADDR"]
 
-    total = lead(rank, world_size, address) if rank == 0 else follow(rank, address)
+    total = lead(rank, world_size, host) if rank == 0 else follow(rank, host)
 
     expected = world_size * (world_size - 1) // 2
     if total != expected:
@@ -29,12 +31,19 @@ def main():
     print(f"rank {rank} of {world_size}: sum {total}, as expected", flush=True)
 
 
-def lead(rank, world_size, address):
+def ports():
+    """Where rank 0 may listen: at MASTER_PORT, unless the launcher's own store is there, as torchrun says."""
+    first = int(os.environ["MASTER_PORT"])
+    has_store = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    return range(first + 1, first + 10) if has_store else range(first, first + 1)
+
+
+def lead(rank, world_size, host):
     """Collects one number from every other worker, and sends all of them the sum."""
     deadline = time.monotonic() + DEADLINE
     total = rank
     followers = []
-    with listen(address) as listener:
+    with listen(host) as listener:
         while len(followers) < world_size - 1:
             listener.settimeout(time_left(deadline, f"{len(followers) + 1} of {world_size} came"))
             try:
@@ -43,6 +52,7 @@ def lead(rank, world_size, address):
                 continue  # and say who was missing
             connection.settimeout(DEADLINE)
             followers.append(connection)
+            connection.sendall(GREETING)
             total += int(read_line(connection))
     for connection in followers:
         with connection:
@@ -50,27 +60,43 @@ def lead(rank, world_size, address):
     return total
 
 
-def listen(address):
+def listen(host):
     """A socket on our side of the address, whichever of our network interfaces it names."""
-    family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]
-    # SO_REUSEADDR, which create_server sets: an earlier job may have used the port a moment ago,
-    # and the launcher holds it for us.
-    return socket.create_server(("", address[1]), family=family, backlog=1024)
+    for port in ports():
+        try:
+            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            # SO_REUSEADDR, which create_server sets: an earlier job may have used the port a moment
+            # ago, and the launcher holds it for us.
+            return socket.create_server(("", port), family=family, backlog=1024)
+        except OSError as error:
+            problem = error
+    raise problem
 
 
-def follow(rank, address):
+def follow(rank, host):
     """Sends our rank to rank 0, as soon as that listens, and waits for the sum."""
     deadline = time.monotonic() + DEADLINE
     while True:
-        try:
-            connection = socket.create_connection(address, timeout=DEADLINE)
-            break
-        except OSError as error:
-            time_left(deadline, f"rank 0 cannot be reached at {address[0]}:{address[1]}: {error}")
-            time.sleep(0.05)
-    with connection:
+        for port in ports():
+            try:
+                with socket.create_connection((host, port), timeout=DEADLINE) as connection:
+                    return exchange(rank, connection)
+            except (OSError, NotRankZero) as error:
+                problem = f"{host}:{port}: {error}"
+        time_left(deadline, f"rank 0 cannot be reached at {problem}")
+        time.sleep(0.05)
+
+
+class NotRankZero(Exception):
+    """Another program listens at this port."""
+
+
+def exchange(rank, connection):
+    with connection.makefile("rb") as stream:
+        if stream.readline(256) != GREETING:
+            raise NotRankZero("something else answers")
         connection.sendall(b"%d\n" % rank)
-        return int(read_line(connection))
+        return int(stream.readline(32))
 
 
 def read_line(connection):
