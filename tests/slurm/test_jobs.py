@@ -1,12 +1,15 @@
 """Jobs of a real Slurm: started, requeued, cancelled, at their time limit."""
 
 import re
+import subprocess
 
 import pytest
 
+from support.deadlines import HANG
 from support.muster import ROOT
 
-TRAINING = ROOT / "examples" / "ddp.py"
+EXAMPLES = ROOT / "examples"
+TRAINING = EXAMPLES / "ddp.py"
 
 
 def test_the_rendered_script_trains_on_two_nodes(jobs):
@@ -19,6 +22,41 @@ def test_the_rendered_script_trains_on_two_nodes(jobs):
     assert job.end()["ExitCode"] == "0:0", job.output
     assert re.search(r"4 workers: loss .* all agree on the parameters", job.output), job.output
     assert "slurm: node 0 of 2" in job.output
+
+
+def test_the_worked_example_trains_on_two_nodes(jobs, tmp_path):
+    """Its numbers and folders are changed as its page says, and nothing else."""
+    python = "/usr/bin/python3"
+    subprocess.run([python, EXAMPLES / "make_data.py", tmp_path / "data"], check=True, timeout=HANG)
+    script = (EXAMPLES / "train.sbatch").read_text()
+    for shown, here in {
+        "--gres=gpu:8": "--gres=gpu:1",
+        "MUSTER_NPROC_PER_NODE=8": "MUSTER_NPROC_PER_NODE=1",
+        "/shared/train/train.py": f"{python} {EXAMPLES}/train.py",
+        "/shared/train": str(tmp_path),
+    }.items():
+        assert shown in script
+        script = script.replace(shown, here)
+
+    job = jobs.submit(script)
+
+    assert job.end()["ExitCode"] == "0:0", job.output
+    assert "slurm: node 0 of 2" in job.output
+    assert "epoch 4 of 4: loss" in job.output and (tmp_path / "checkpoints" / "last.pt").exists()
+
+
+def test_variables_resources_and_a_patch_reach_the_job(jobs, tmp_path):
+    (tmp_path / "patch").write_text("#SBATCH --comment=patched\nexport FROM_PATCH=yes\n")
+    script = jobs.render(
+        *"--name added --nodes 2 --devices 1 --env".split(), "GREETING=it's me", "--patch", tmp_path / "patch", "--",
+        "sh", "-c", 'echo "$GREETING, $FROM_PATCH"',
+    )  # fmt: skip
+
+    job = jobs.submit(script)
+    ended = job.end()
+
+    assert (ended["ExitCode"], ended["Comment"]) == ("0:0", "patched"), job.output
+    assert job.output.count("it's me, yes") == 2, job.output
 
 
 def test_retryable_exit_codes_are_requeued(jobs):
