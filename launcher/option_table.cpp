@@ -15,12 +15,14 @@ namespace {
 constexpr const char* kIntroduction =
     R"(Usage: muster [options] [--] program [arguments...]
        muster [options] train.py [arguments...]
+       muster run [options] [--] program    the same; for a program whose name is a command of muster
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
        muster explain CODE|'MESSAGE'        what an exit code or a message means, and what to do
        muster check ranktable FILE          what is wrong with a rank table (--help behind it)
        muster status|stacks|stop|suspend    about a job that runs here (--help behind it)
        muster last [N]                      the reports of this user's last jobs (--help behind it)
+       muster dump                          another name of muster stacks
        muster doctor [--json]               what this system allows (--help behind it)
        muster token                         a secret for the links of a job (--help behind it)
        muster render KIND ... -- program    a manifest or a batch script (--help behind it)

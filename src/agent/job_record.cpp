@@ -4,13 +4,17 @@
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -45,6 +49,19 @@ std::string find_obstacle(const std::string& path) {
     error = {errno, std::generic_category()};
   }
   return error ? error.message() : "";
+}
+
+/// Claims a path by an abstract socket name, which the kernel frees with its owner. False: another agent of this host
+/// has the path. Where the system refuses sockets, the path counts as free.
+bool claim_path(const std::string& path, UniqueFd& claim) {
+  const std::string name = "muster-record-" + std::to_string(std::hash<std::string>()(path));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // after a zero byte: no file
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
+  return ::bind(claim.get(), place, size) == 0 || errno != EADDRINUSE;
 }
 
 }  // namespace
@@ -102,14 +119,26 @@ Result<> JobRecord::open() {
   return {};
 }
 
-/// Several nodes may share a folder: each puts its host into the name, before the extension.
-std::string JobRecord::path_for(const std::string& given) const {
+/// Several nodes may share a folder: each puts its host into the name, before the extension. Of several agents on one
+/// host the second one adds a 2, and so on.
+std::string JobRecord::path_for(const std::string& given) {
   std::error_code ignored;  // the file cannot be opened then
-  std::filesystem::path path = std::filesystem::absolute(given, ignored);
-  if (run_.job.gang.config.job.most_nodes > 1) {
-    path.replace_filename(path.stem().string() + "-" + run_.options.host_name + path.extension().string());
+  const std::filesystem::path path = std::filesystem::absolute(given, ignored).lexically_normal();
+  if (run_.job.gang.config.job.most_nodes == 1) {
+    return path.string();
   }
-  return path.string();
+  constexpr int kMostAgents = 1000;  // somebody may have claimed all names
+  const std::string stem = path.stem().string() + "-" + run_.options.host_name;
+  UniqueFd& claim = claims_.emplace_back();
+  std::filesystem::path own = path;
+  for (int agent = 1; agent <= kMostAgents; ++agent) {
+    const std::string number = agent == 1 ? "" : "-" + std::to_string(agent);
+    own.replace_filename(stem + number + path.extension().string());
+    if (claim_path(own.string(), claim)) {
+      break;
+    }
+  }
+  return own.string();
 }
 
 void JobRecord::add(ledger::Event event) {

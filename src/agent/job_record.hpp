@@ -6,6 +6,7 @@
 #include "agent/metrics_server.hpp"
 #include "agent/process_loop.hpp"
 #include "agent/shutdown.hpp"
+#include "base/file_io.hpp"
 #include "ledger/formats.hpp"
 #include "output/log_files.hpp"
 #include "process/helper_process.hpp"
@@ -45,7 +46,7 @@ class JobRecord {
   [[nodiscard]] std::string closing_line() const { return ledger_.closing_line(); }
 
  private:
-  [[nodiscard]] std::string path_for(const std::string& given) const;
+  [[nodiscard]] std::string path_for(const std::string& given);
   [[nodiscard]] std::string page() const;
   void send_page(MetricsServer::Send send);
   void write_page();
@@ -57,7 +58,8 @@ class JobRecord {
   ledger::Ledger ledger_;
   std::shared_ptr<LogFile> events_;  ///< null: not wanted
   std::shared_ptr<LogFile> trace_;
-  std::string metrics_file_;  ///< empty: none
+  std::string metrics_file_;      ///< empty: none
+  std::vector<UniqueFd> claims_;  ///< of the paths of this agent, among the agents of this host
   MetricsServer server_;
   HelperTask page_task_;  ///< for the clients of the server
   std::vector<MetricsServer::Send> waiting_;

@@ -22,3 +22,21 @@ def test_each_node_writes_a_record_of_its_own_and_the_first_one_says_the_line(ga
     assert all({one["rank"] for one in records[node] if "rank" in one} == {2 * node, 2 * node + 1} for node in (0, 1))
     assert first.said_about("of ", "ran ")
     assert not any(", ran " in line or ": ran " in line for line in second.said)
+
+
+def test_two_agents_on_one_host_share_no_file(gang, tmp_path):
+    for number in range(2):  # the second job renames the files of the first one
+        job = gang(2, f"--events={tmp_path}/events.jsonl")
+        job.start_all()
+        job.wait_for_start()
+        job.succeed()
+        (tmp_path / "worker-events").rename(tmp_path / f"worker-events-{number}")
+        (tmp_path / "worker-events").mkdir()
+
+    names = sorted(file.name for file in tmp_path.glob("events-*"))
+    assert len(names) == 4
+    assert [name.endswith(".jsonl.1") for name in names] == [False, True, False, True]
+    for name in names:
+        lines = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+        assert len({line["rank"] for line in lines if "rank" in line}) == 1
+        assert [line["event"] for line in lines].count("job ended") == 1

@@ -165,6 +165,42 @@ def test_the_exit_codes_are_those_of_help(desk):
     assert {int(code) for code in re.findall(r"\b\d+\b", paragraph) if code != "128"} == codes()
 
 
+def test_the_verdicts_of_the_report_are_those_of_the_table_of_ends():
+    known = set(re.findall(r'Verdict::\w+, "(\w+)"', source("job_end.cpp")))
+    (row,) = [row for row in table(section(page("interfaces.md"), "The report"), "Field") if row[0] == "`verdict`"]
+
+    assert set(CODE.findall(row[2])) == known
+
+
+def test_help_names_every_command(desk):
+    others = set(re.findall(r'std::pair\("(\w+)", Command::', source("requests.cpp")))
+    known = others | set(re.findall(r'\{Command::\w+, "(\w+)"', source("option_table.cpp")))
+    usage = desk.run("muster --help").stdout.partition("\n\n")[0]
+    named = set(re.findall(r"(?<=muster )[a-z|]+", usage))
+
+    assert len(known) > 10
+    assert known - {word for words in named for word in words.split("|")} == set()
+
+
+# Each source that waits for clients, and how SECURITY.md names its port. Those of MPI's services are a section there.
+LISTENERS = {
+    "gang/net/listener.cpp": "`--master-port`",  # the store, too: it shares the class
+    "agent/control_server.cpp": "`control`",
+    "agent/metrics_server.cpp": "`--metrics`",
+}
+
+
+def test_the_ports_of_the_program_are_in_the_table_of_ports():
+    ports = section((ROOT / "SECURITY.md").read_text(), "Ports")
+    listening = re.compile(r"acceptor_\.listen\(|::listen\(\w+, ")
+    found = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.cpp") if listening.search(path.read_text())}
+    asks_nccl = '"NCCL_RAS_ADDR"' in source("launch_plan.hpp")
+
+    assert found == set(LISTENERS)
+    assert [port for port in LISTENERS.values() if port not in ports] == []
+    assert not asks_nccl or "`--hang-ask`" in ports
+
+
 # --- Platforms -----------------------------------------------------------------------------------
 
 
