@@ -20,6 +20,7 @@ from pages import (
 CHANGING = [
     # Said by an agent that is there before its leader.
     (r"^muster: cannot reach the leader yet: connection refused .*\n", ""),
+    (r'\bFile "/\S+/(\w+\.py)"', r'File "FOLDER/\1"'),
     (r"\bpid \d+", "pid N"),
     (r"\b\d+\.\d+ s\b", "N s"),
     (r"\bnode (\d+) \([\w.-]+\)", r"node \1 (HOST)"),
@@ -42,7 +43,7 @@ def settled(lines):
 @pytest.mark.parametrize("block", all_blocks("console"), ids=str)
 def test_what_is_shown_is_what_is_seen(block, desk):
     for other in blocks(block.page):
-        if other.language == "yaml" and other.word:
+        if other.word:  # a file that the page shows
             (desk.folder / other.word).write_text(other.text)
     lines = block.text.splitlines()
     commands = [line[2:] for line in lines if line.startswith("$ ")]

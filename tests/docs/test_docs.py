@@ -201,6 +201,14 @@ def test_the_ports_of_the_program_are_in_the_table_of_ports():
     assert not asks_nccl or "`--hang-ask`" in ports
 
 
+def test_the_time_of_the_full_test_is_the_sum_of_its_parts():
+    parts = [line.split("\t") for line in (ROOT / "scripts/test.d/parts.tsv").read_text().splitlines() if line[:1] not in "#"]
+    seconds = sum(int(part[1]) for part in parts if part[2] == "yes")
+    (row,) = [row for row in table(section(page("contributing.md"), "Build and test"), "Tier") if row[0] == "`test --full`"]
+
+    assert row[2].startswith("an hour") and 45 * 60 < seconds < 75 * 60
+
+
 # --- Platforms -----------------------------------------------------------------------------------
 
 
@@ -217,6 +225,7 @@ def test_the_platforms_are_those_of_the_program(desk):
     listed = [signs_of(name) for name in names if name not in ("flags", "single")]
     rows = [[plain(cell) for cell in row] for row in table(platforms(), "Platform")]
     assert rows == listed, "names, signs and order"
+    assert f"reads {len(rows)} platforms" in (ROOT / "README.md").read_text()
 
 
 def signs_of(name):
