@@ -43,10 +43,10 @@ constexpr auto kKinds = std::to_array<Kind>({
     {"jobset", "jobset.yaml", Form::Pods, "-node-", "-0-abcde", kNames, false, ""},
     {"leaderworkerset", "leaderworkerset.yaml", Form::Pods, "-0-", "", kNamesOfOthers, false,
      "ttl,restarts,time-limit"},
-    {"mpijob", "mpijob.yaml", Form::Pods, "-worker-", "", kNamesOfOthers, true, ""},
+    {"mpijob", "mpijob.yaml", Form::Pods, "-worker-", "", kNamesOfOthers, true, "no-token"},
     {"slurm", "slurm.sh", Form::Script, "", "", kNames, true, ""},
-    {"pbs", "pbs.sh", Form::Script, "", "", kNames, true, "image,volume,priority-class,requeue,restarts"},
-    {"lsf", "lsf.sh", Form::Script, "", "", kNames, true, "image,volume,priority-class,requeue,restarts"},
+    {"pbs", "pbs.sh", Form::Script, "", "", kNames, true, "image,volume,priority-class,requeue,restarts,no-token"},
+    {"lsf", "lsf.sh", Form::Script, "", "", kNames, true, "image,volume,priority-class,requeue,restarts,no-token"},
     {"dockerfile", "Dockerfile", Form::Image, "", "", kNames, false, ""},
 });
 

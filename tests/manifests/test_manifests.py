@@ -677,6 +677,8 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         ("slurm --name a --resource rdma/hca=1 -- x", "--resource is 'rdma/hca=1', expected NAME=NUMBER with a name of the site's"),
         ("slurm --name a --label a=b -- x", "--label has no place in a manifest of the kind slurm"),
         ("pbs --name a --image b -- x", "--image has no place in a manifest of the kind pbs"),
+        ("pbs --name a --no-token -- x", "--no-token has no place in a manifest of the kind pbs"),
+        ("mpijob --name a --image b --no-token -- x", "--no-token has no place in a manifest of the kind mpijob"),
         ("lsf --name a --restarts 2 -- x", "--restarts has no place in a manifest of the kind lsf"),
         ("leaderworkerset --name a --image b --restarts 2 -- x", "--restarts has no place in a manifest of the kind leaderworkerset"),
         ("jobset --name a --image b --requeue expedite -- x", "--requeue has no place in a manifest of the kind jobset"),

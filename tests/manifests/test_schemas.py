@@ -35,7 +35,7 @@ def files(render, tmp_path):
         if kind != "volcano" or options[-2:] != COSCHEDULING:  # which alone starts its Jobs
             file = tmp_path / f"{kind}-{len(found)}.yaml"
             limits = {"leaderworkerset": (), "trainjob": LIMITS[:2]}.get(kind, LIMITS) if "--env" in options else ()
-            options = (*limits, *options)
+            options = (*limits, *(one for one in options if kind != "mpijob" or one != "--no-token"))
             file.write_text(render(kind, *NAMED, *options, "--", "a.py", "$x", "é\n"))
             found.append(file)
     return found
