@@ -26,11 +26,6 @@ std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
   listener_ = TRY(Listener::open(io_, port));
   listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
   listener_->start();
-  if (key_ == nullptr) {
-    log_info(
-        "the links between the nodes are not encrypted: whoever reaches this port can take a seat, "
-        "end the job or feign its success (--token-file; 'muster token' makes one)");
-  }
   return std::nullopt;
 }
 
@@ -58,6 +53,12 @@ void LeaderLinks::send(const SendTo& wanted) {
 void LeaderLinks::admit(LinkId link, Entry& entry) {
   if (!std::exchange(entry.was_member, true)) {
     budget_.note_member(entry.source_prefix);
+  }
+  // Not before: where no node comes, lines about the reason stand first.
+  if (key_ == nullptr && !std::exchange(was_plain_logged_, true)) {
+    log_info(
+        "the links between the nodes are not encrypted: whoever reaches this port can take a seat, "
+        "end the job or feign its success (--token-file; 'muster token' makes one)");
   }
   budget_.remove(link);
   entry.stage = Stage::Member;

@@ -91,6 +91,7 @@ class LeaderLinks : public LinkOwner {
   boost::asio::steady_timer numbers_timer_;
   bool is_armed_ = false;
   bool is_quiet_ = false;
+  bool was_plain_logged_ = false;
 };
 
 // An agent's side of its link to the leader: one dial after the other, one link at a time.
