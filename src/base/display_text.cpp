@@ -358,9 +358,10 @@ std::string with_ascii_twins(std::string_view text) {
   return replace_twins(text).text;
 }
 
-std::string describe_lookalike(std::string_view text) {
+std::string describe_lookalike(std::string_view text, bool is_typed) {
   if (is_quoted(text)) {
-    return "; its quotes belong to the value: docker's --env-file keeps them";
+    return std::string("; its quotes belong to the value: ") +
+           (is_typed ? "no shell has removed them" : "docker's --env-file keeps them");
   }
   const Replaced replaced = replace_twins(text);
   if (!replaced.is_ascii || replaced.first.empty()) {

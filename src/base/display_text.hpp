@@ -45,8 +45,9 @@ namespace muster {
 [[nodiscard]] std::string with_ascii_twins(std::string_view text);
 
 /// "; its '–' is U+2013, which only looks like '-'" for the first such character, or "; its quotes belong to the value:
-/// docker's --env-file keeps them". Empty for other texts, also for those with other characters beyond ASCII.
-[[nodiscard]] std::string describe_lookalike(std::string_view text);
+/// docker's --env-file keeps them", without docker for a text that `is_typed` on the command line. Empty for other texts,
+/// also for those with other characters beyond ASCII.
+[[nodiscard]] std::string describe_lookalike(std::string_view text, bool is_typed);
 
 /// ", and no shell has expanded this" for a text with a shell's variable or command, ", not a placeholder" for one such
 /// as "<N>"; else empty.

@@ -62,7 +62,7 @@ bool is_host_or_address(std::string_view text) {
            c == '_' || c == '.' || c == '-';
   });
   return !text.empty() && text.front() != '-' && (is_name || is_version_6(text)) &&
-         with_visible_blanks(visible_line(text)) == text && describe_lookalike(text).empty();
+         with_visible_blanks(visible_line(text)) == text && describe_lookalike(text, /*is_typed=*/false).empty();
 }
 
 bool has_two_ports(std::string_view given) {

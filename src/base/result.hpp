@@ -137,7 +137,7 @@ struct Sourced {
   const bool is_known = expected.find_first_of("${<") != std::string_view::npos || expected.ends_with(unfilled);
   return Error{error_kind(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
                                              "', expected " + std::string(expected) + (is_known ? "" : unfilled) +
-                                             describe_lookalike(wrong.value)};
+                                             describe_lookalike(wrong.value, wrong.source.kind == SourceKind::Flag)};
 }
 
 }  // namespace muster

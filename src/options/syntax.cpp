@@ -149,7 +149,8 @@ std::string with_dashes(const std::string& token) {
 
 Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest, const std::string& help) {
   const std::string shown = typed.substr(0, typed.find('='));
-  return Error{ErrorKind::BadUsage, "unknown option '" + with_visible_blanks(shown) + "'" + describe_lookalike(shown) +
+  return Error{ErrorKind::BadUsage, "unknown option '" + with_visible_blanks(shown) + "'" +
+                                        describe_lookalike(shown, /*is_typed=*/true) +
                                         (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
 }
 

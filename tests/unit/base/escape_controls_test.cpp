@@ -112,11 +112,14 @@ TEST(AsciiTwins, ReplaceCharactersThatOnlyLookLikeAscii) {
 }
 
 TEST(Lookalike, IsNamedUnlessTheTextIsOfAnotherScript) {
-  EXPECT_EQ(describe_lookalike("–nnodes"), "; its '–' is U+2013, which only looks like '-'");
-  EXPECT_EQ(describe_lookalike("“2”"), "; its '“' is U+201C, which only looks like '\"'");
-  EXPECT_EQ(describe_lookalike("\"2\""), "; its quotes belong to the value: docker's --env-file keeps them");
+  EXPECT_EQ(describe_lookalike("–nnodes", /*is_typed=*/false), "; its '–' is U+2013, which only looks like '-'");
+  EXPECT_EQ(describe_lookalike("“2”", /*is_typed=*/false), "; its '“' is U+201C, which only looks like '\"'");
+  EXPECT_EQ(describe_lookalike("\"2\"", /*is_typed=*/false),
+            "; its quotes belong to the value: docker's --env-file keeps them");
+  EXPECT_EQ(describe_lookalike("\"2\"", /*is_typed=*/true),
+            "; its quotes belong to the value: no shell has removed them");
   for (const char* const text : {"", "2", "2\u200b", "\"", "a\"b", "été", "данные", "日本–語", "\xFF"}) {
-    EXPECT_EQ(describe_lookalike(text), "") << text;
+    EXPECT_EQ(describe_lookalike(text, /*is_typed=*/false), "") << text;
   }
 }
 
