@@ -232,7 +232,22 @@ Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat, con
 }
 
 std::string spelled(const CommandLine& line, std::string_view name) {
-  const auto own = line.compat == nullptr ? std::nullopt : find_name(*line.compat, name);
+  if (line.compat == nullptr) {
+    return "--" + std::string(name);
+  }
+  // What launchers call the options of which messages speak, where the name is another one.
+  constexpr auto kOtherNames = std::to_array<std::pair<std::string_view, std::string_view>>({
+      {"nnodes", "num-nodes"},
+      {"nnodes", "num-machines"},
+      {"node-rank", "machine-rank"},
+      {"node-rank", "rank"},
+      {"master-addr", "main-process-ip"},
+      {"master-addr", "master"},
+  });
+  auto own = find_name(*line.compat, name);
+  for (const auto& [ours, theirs] : kOtherNames) {
+    own = !own && ours == name ? find_name(*line.compat, theirs) : own;
+  }
   return "--" + own.value_or(std::string(name));
 }
 

@@ -158,7 +158,8 @@ struct CompatNames {
 /// Adds the arguments that the original would give to the workers of the mode.
 void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 
-/// Spelling of an option in the command line that was read: "--master_addr" for msrun's, else muster's own.
+/// Spelling of an option in the command line that was read: "--master_addr" for msrun's, "--main_process_ip" for
+/// accelerate's, else muster's own.
 [[nodiscard]] std::string spelled(const CommandLine& line, std::string_view name);
 
 /// Sentences for the start of the job on what the original would have done differently.
