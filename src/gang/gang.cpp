@@ -263,13 +263,10 @@ void Gang::finish() {
 
 void Gang::lead_always() {
   if (const auto failure = lead()) {
-    std::string why = failure->error.message;
-    const std::string holder = failure->is_in_use ? describe_port_holder(setup_.config.port) : "";
-    why += holder.empty() ? "" : ", held by " + holder;
     if (failure->is_in_use && !other_leader_) {
       ask_other_leader(as_incarnation(setup_.config.seed));
     }
-    add(ParticipantEvent(DialFailed{std::move(why), !failure->is_in_use}));
+    add(ParticipantEvent(describe_failure(*failure)));
   } else if (setup_.config.job.most_nodes > 1) {
     other_leader_.reset();
     to_leader_.check_is_elsewhere([this] {
@@ -278,6 +275,27 @@ void Gang::lead_always() {
       }
     });
   }
+}
+
+/// A port that a person has given and that a program other than muster keeps is not waited for: it would not go.
+DialFailed Gang::describe_failure(const ListenFailure& failure) {
+  constexpr std::chrono::seconds kPatience{10};  // a program that is just ending
+  DialFailed failed{.why = failure.error.message, .end = {}, .is_own_port = true};
+  if (!failure.is_in_use) {
+    failed.end = EndKind::SystemRefused;
+    return failed;
+  }
+  const std::string holder = describe_port_holder(setup_.config.port);
+  if (std::exchange(port_holder_, holder) != holder) {
+    port_held_since_ = Clock::now();
+  }
+  failed.why += holder.empty() ? "" : ", held by " + holder;
+  const bool is_musters = holder.ends_with("(muster)");
+  if (setup_.config.is_port_given && !holder.empty() && !is_musters && Clock::now() - port_held_since_ >= kPatience) {
+    failed.end = EndKind::Incomplete;
+    failed.why += ", which keeps it; give all nodes another one by --master-port";
+  }
+  return failed;
 }
 
 void Gang::ask_other_leader(const std::string& incarnation) {
@@ -305,7 +323,7 @@ void Gang::lead_or_connect() {
       (void)links_.open(setup_.config.port);  // without the port this agent may still find another leader
     }
     if (failure && !failure->is_in_use) {
-      add(ParticipantEvent(DialFailed{failure->error.message, /*is_final=*/true}));
+      add(ParticipantEvent(DialFailed{failure->error.message, EndKind::SystemRefused}));
     } else if (!is_ours || failure) {
       to_leader_.connect();  // reports a name that does not resolve, or finds a faster leader
     }

@@ -116,6 +116,7 @@ class Gang : private EventQueue {
 
   // Choice of the leader.
   void lead_always();
+  [[nodiscard]] DialFailed describe_failure(const ListenFailure& failure);
   void ask_other_leader(const std::string& incarnation);
   void lead_or_connect();
   void lead_as_reached(const LeaderEvent* arrival);
@@ -137,6 +138,8 @@ class Gang : private EventQueue {
 
   LeaderLinks links_;
   LinkToLeader to_leader_;
+  std::string port_holder_;  ///< of the leader's port, when it was last asked for
+  Instant port_held_since_{};
   std::unique_ptr<OtherLeader> other_leader_;  ///< while this node 0 does not have the leader's address and port
   std::unique_ptr<HostLookUp> look_up_;
 

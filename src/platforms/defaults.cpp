@@ -163,6 +163,8 @@ void add_ports(Cluster& cluster, const Ports& ports) {
   cluster.master_port = number_of(ports.rendezvous);
   cluster.worker_port = number_of(ports.workers);
   cluster.gang_port = number_of(ports.agents).value_or(0);
+  cluster.is_gang_port_given = ports.agents && (ports.agents->source.kind == SourceKind::Flag ||
+                                                ports.agents->source.kind == SourceKind::Option);
   decide(cluster, "rendezvous.port", ports.rendezvous);
   if (ports.is_worker_port_told) {
     decide(cluster, "worker.port", ports.workers);

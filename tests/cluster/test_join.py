@@ -550,6 +550,17 @@ def test_a_port_in_use_is_reported_with_the_process_using_it(gang):
     assert_never_started(job, 0)
 
 
+def test_a_port_that_another_program_keeps_is_not_waited_for(gang):
+    job = gang(2)
+    with socket.create_server(("127.0.0.1", job.port)):
+        job.start(0)
+        job.assert_codes(75)
+
+    job.jobs[0].said_about("held by", f"pid {os.getpid()} (", "give all nodes another one by --master-port")
+    assert "cannot reach the leader" not in job.jobs[0].err.text, "this node is to lead"
+    assert_never_started(job, 0)
+
+
 def test_a_port_that_becomes_free_is_taken(gang):
     job = gang(2)
     with socket.create_server(("127.0.0.1", job.port)):

@@ -41,13 +41,14 @@ void ConnectRetry::on_dial() {
   dial_at_.reset();
 }
 
-std::optional<LogLine> ConnectRetry::on_failure(const std::string& why, Instant now) {
+std::optional<LogLine> ConnectRetry::on_failure(const std::string& why, bool leads, Instant now) {
+  leads_ = leads;
   // The pause grows, and is spread differently for each agent.
   const milliseconds pause = dial_pause(dials_);
   const auto spread = static_cast<milliseconds::rep>(mixed(seed_ ^ static_cast<std::uint64_t>(dials_)) % 1'000U);
   dial_at_ = now + pause / 2 + pause * spread / 1'000;
   const std::string before = std::exchange(last_failure_, why);
-  const std::string text = "cannot reach the leader yet: " + why;
+  const std::string text = (leads ? "cannot lead the job yet: " : "cannot reach the leader yet: ") + why;
   if (before.empty()) {
     return LogLine{Level::Info, text + "; trying again for up to " +
                                     whole_seconds(std::max(deadline_ - now, Instant::duration::zero()))};
@@ -65,13 +66,13 @@ std::optional<LogLine> ConnectRetry::progress(Instant now) {
     return std::nullopt;
   }
   next_progress_ = now + kProgressInterval;
-  return LogLine{Level::Info, "waiting for the leader at " + leader_ + " for " + whole_seconds(now - since_) + ": " +
+  return LogLine{Level::Info, (leads_ ? "waiting to lead the job at " : "waiting for the leader at ") + leader_ + " for " + whole_seconds(now - since_) + ": " +
                                   (last_failure_.empty() ? "no answer yet" : last_failure_) + "; giving up in " +
                                   whole_seconds(deadline_ - now)};
 }
 
 std::string ConnectRetry::describe_failure(Instant now) const {
-  return "did not reach the leader at " + leader_ + " within " + whole_seconds(now - since_) + " (" +
+  return (leads_ ? "could not lead the job at " : "did not reach the leader at ") + leader_ + " within " + whole_seconds(now - since_) + " (" +
          count_of(static_cast<std::size_t>(dials_), "attempt") +
          "): " + (last_failure_.empty() ? "it has not answered" : last_failure_);
 }

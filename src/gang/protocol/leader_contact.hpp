@@ -26,7 +26,8 @@ class ConnectRetry {
   void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
   /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one.
-  [[nodiscard]] std::optional<LogLine> on_failure(const std::string& why, Instant now);
+  /// `leads`: this agent is to lead, and cannot have its port.
+  [[nodiscard]] std::optional<LogLine> on_failure(const std::string& why, bool leads, Instant now);
   /// The last dial was accepted but not answered. Earlier failures stay in the description: the deadline may come in
   /// the middle of one more attempt.
   void on_silence() {
@@ -50,6 +51,7 @@ class ConnectRetry {
   std::uint64_t seed_;
   std::chrono::milliseconds timeout_;
   std::string last_failure_;
+  bool leads_ = false;
   int dials_ = 0;
   Instant since_;
   Instant deadline_;

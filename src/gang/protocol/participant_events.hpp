@@ -21,7 +21,8 @@ struct LinkUp {
 /// `why` is a complete description: "connection refused by 10.0.0.1:29500".
 struct DialFailed {
   std::string why;
-  bool is_final = false;  ///< a later attempt cannot succeed
+  std::optional<EndKind> end{};  ///< where a later attempt cannot succeed; else empty
+  bool is_own_port = false;      ///< this agent leads, and cannot have the port
 };
 /// `why` follows "the leader": "closed the connection".
 struct LinkDown {
