@@ -67,7 +67,7 @@ Result<UniqueFd> connect_to_server(Instant deadline) {
 }
 
 Result<HttpAnswer> receive(int fd, Instant deadline) {
-  std::string bytes;
+  HttpReader reader;
   std::array<char, 4'096> buffer{};
   while (true) {
     if (!limit_calls(fd, deadline)) {
@@ -77,8 +77,10 @@ Result<HttpAnswer> receive(int fd, Instant deadline) {
     if (count < 0) {
       return failed("cannot read from 169.254.169.254");
     }
-    bytes.append(buffer.data(), static_cast<std::size_t>(count));
-    auto answer = TRY(read_http_answer(bytes, /*is_all=*/count == 0));
+    if (count == 0) {
+      return reader.end();
+    }
+    auto answer = TRY(reader.feed({buffer.data(), static_cast<std::size_t>(count)}));
     if (answer) {
       return std::move(*answer);
     }

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +29,24 @@ struct HttpAnswer {
   std::string body;
 };
 
-/// Reads `bytes` from the connection; `is_all`: no more will come. Empty: incomplete. Fails if they are not HTTP or
-/// too long.
-[[nodiscard]] Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes, bool is_all);
+/// Reads one answer from the bytes of a connection, in pieces of any size; work grows with the bytes, not with the pieces.
+class HttpReader {
+ public:
+  HttpReader();
+  ~HttpReader();
+
+  /// Empty: incomplete; after an answer or an error no more is fed. Fails if the bytes are not HTTP or too many.
+  [[nodiscard]] Result<std::optional<HttpAnswer>> feed(std::string_view bytes);
+  /// The connection has ended, which ends a body without a length. Fails if the answer is incomplete.
+  [[nodiscard]] Result<HttpAnswer> end();
+
+ private:
+  struct Parser;
+
+  std::unique_ptr<Parser> parser_;
+  std::string rest_;      ///< bytes that the parser has not taken, such as half a header
+  std::size_t size_ = 0;  ///< of all bytes so far
+};
 
 /// A word that may go into a request header or be compared; empty: the answer has none.
 [[nodiscard]] std::optional<std::string> read_metadata_word(const HttpAnswer& answer);

@@ -139,31 +139,46 @@ const char* name_of(Cloud cloud) {
   return "";
 }
 
-Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes, bool is_all) {
-  namespace http = boost::beast::http;
-  if (bytes.size() > kMostMetadataBytes) {
+struct HttpReader::Parser {
+  boost::beast::http::response_parser<boost::beast::http::string_body> http;
+
+  Result<HttpAnswer> take(const boost::system::error_code& error) {
+    if (error || !http.is_done()) {
+      return unreadable("its answer is no whole one of HTTP");
+    }
+    auto message = http.release();
+    return HttpAnswer{static_cast<int>(message.result_int()), std::move(message.body())};
+  }
+};
+
+HttpReader::HttpReader() : parser_(std::make_unique<Parser>()) {
+  parser_->http.header_limit(kMostHeaderBytes);
+  parser_->http.body_limit(kMostMetadataBytes);
+  parser_->http.eager(true);
+}
+
+HttpReader::~HttpReader() = default;
+
+Result<std::optional<HttpAnswer>> HttpReader::feed(std::string_view bytes) {
+  size_ += bytes.size();
+  if (size_ > kMostMetadataBytes) {
     return unreadable("its answer is too long");
   }
-  http::response_parser<http::string_body> parser;
-  parser.header_limit(kMostHeaderBytes);
-  parser.body_limit(kMostMetadataBytes);
-  parser.eager(true);
+  rest_ += bytes;
   boost::system::error_code error;
-  const std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
-  const bool is_cut = error == http::error::need_more || (!error && !parser.is_done());
-  if (is_cut && !is_all) {
+  rest_.erase(0, parser_->http.put(boost::asio::buffer(rest_), error));
+  if (error == boost::beast::http::error::need_more || (!error && !parser_->http.is_done())) {
     return std::optional<HttpAnswer>();
   }
-  // Without a length in the header, the end of the connection ends the body.
-  if (is_cut && used > 0) {
-    error = {};
-    parser.put_eof(error);
+  return std::optional(TRY(parser_->take(error)));
+}
+
+Result<HttpAnswer> HttpReader::end() {
+  boost::system::error_code error;
+  if (parser_->http.got_some()) {
+    parser_->http.put_eof(error);
   }
-  if (error || !parser.is_done()) {
-    return unreadable("its answer is no whole one of HTTP");
-  }
-  auto message = parser.release();
-  return std::optional(HttpAnswer{static_cast<int>(message.result_int()), std::move(message.body())});
+  return parser_->take(error);
 }
 
 std::optional<std::string> read_metadata_word(const HttpAnswer& answer) {

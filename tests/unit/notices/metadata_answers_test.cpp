@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -77,37 +79,56 @@ TEST(MetadataAnswers, TakesTheEarliestEventOfThisMachine) {
   EXPECT_EQ(notice_of(Cloud::Azure, body), 30s) << "who does not know its name takes all";
 }
 
+/// The answer of these bytes, in pieces; empty: they are incomplete, or none.
+std::optional<HttpAnswer> answer_of(std::string_view bytes, std::size_t piece, bool has_ended = false) {
+  HttpReader reader;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
+    auto answer = reader.feed(bytes.substr(0, piece));
+    if (!answer || *answer) {
+      return answer ? std::move(*answer) : std::nullopt;
+    }
+  }
+  auto last = has_ended ? reader.end() : Result<HttpAnswer>(Error{ErrorKind::Incomplete, ""});
+  return last ? std::optional(std::move(*last)) : std::nullopt;
+}
+
+bool is_refused(const std::string& bytes) {
+  return !HttpReader().feed(bytes);
+}
+
 TEST(MetadataAnswers, ReadsHttpInPieces) {
   const std::string whole = "HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nabc";
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const auto part = read_http_answer(std::string_view(whole).substr(0, size), false);
+    HttpReader reader;
+    const auto part = reader.feed(whole.substr(0, size));
     ASSERT_TRUE(part) << size;
     EXPECT_FALSE(*part) << size;
-    EXPECT_FALSE(read_http_answer(std::string_view(whole).substr(0, size), true)) << size;
+    EXPECT_FALSE(reader.end()) << size;
   }
-  const auto answer = read_http_answer(whole, false);
-  ASSERT_TRUE(answer && *answer);
-  EXPECT_EQ((*answer)->status, 404);
-  EXPECT_EQ((*answer)->body, "abc");
+  for (std::size_t piece = 1; piece <= whole.size(); ++piece) {
+    const auto answer = answer_of(whole, piece);
+    ASSERT_TRUE(answer) << piece;
+    EXPECT_EQ(answer->status, 404);
+    EXPECT_EQ(answer->body, "abc");
+  }
 }
 
 TEST(MetadataAnswers, ReadsBodiesOfEachForm) {
-  const auto pieces =
-      read_http_answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nTR\r\n2\r\nUE\r\n0\r\n\r\n", false);
-  ASSERT_TRUE(pieces && *pieces);
-  EXPECT_EQ((*pieces)->body, "TRUE");
+  const std::string chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nTR\r\n2\r\nUE\r\n0\r\n\r\n";
   const std::string unmeasured = "HTTP/1.0 200 OK\r\n\r\nTRUE";
-  EXPECT_FALSE(read_http_answer(unmeasured, false).value());
-  const auto ended = read_http_answer(unmeasured, true);
-  ASSERT_TRUE(ended && *ended);
-  EXPECT_EQ((*ended)->body, "TRUE");
+  for (const std::size_t piece : {1, 2, 3, 7, 100}) {
+    EXPECT_EQ(answer_of(chunks, piece).value_or(HttpAnswer{}).body, "TRUE") << piece;
+    EXPECT_FALSE(answer_of(unmeasured, piece)) << piece;
+    EXPECT_EQ(answer_of(unmeasured, piece, /*has_ended=*/true).value_or(HttpAnswer{}).body, "TRUE") << piece;
+  }
+  EXPECT_FALSE(HttpReader().end());
 }
 
 TEST(MetadataAnswers, LimitsTheSizeOfAnAnswer) {
-  EXPECT_FALSE(read_http_answer("SSH-2.0-OpenSSH_9.2\r\n", false));
-  EXPECT_FALSE(read_http_answer("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", false));
-  EXPECT_FALSE(read_http_answer(std::string(kMostMetadataBytes + 1, 'x'), false));
-  EXPECT_FALSE(read_http_answer("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", false));
+  EXPECT_TRUE(is_refused("SSH-2.0-OpenSSH_9.2\r\n"));
+  EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n"));
+  EXPECT_TRUE(is_refused(std::string(kMostMetadataBytes + 1, 'x')));
+  EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"));
 }
 
 TEST(MetadataAnswers, PutsNoLineEndIntoAHeader) {
