@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -116,16 +117,16 @@ Result<> send_all(int fd, std::string_view bytes, const Deadline& deadline) {
 }
 
 Result<std::string> receive_some(int fd, std::size_t most) {
-  std::string bytes(most, '\0');
-  const ssize_t size = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  std::array<char, 65'536>
+      buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): clearing it costs more than most reads
+  const ssize_t size = ::recv(fd, buffer.data(), std::min(most, buffer.size()), MSG_DONTWAIT);
   if (size == 0) {
     return Error{ErrorKind::System, "the other end has closed the link"};
   }
   if (size < 0 && errno != EAGAIN && errno != EINTR) {
     return system_error("cannot read from the other end", errno);
   }
-  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  return bytes;
+  return std::string(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
 }
 
 Result<> ask_for_command(int fd, std::string_view secret, std::string_view command, const Deadline& deadline) {
@@ -174,7 +175,6 @@ namespace {
 constexpr std::chrono::seconds kMpiTimeout{10};
 /// Most clients at a time. For one more, the oldest one is closed.
 constexpr std::size_t kMostMpiClients = 64;
-constexpr std::size_t kMostReadAtOnce = std::size_t{64} << 10U;
 
 struct MpiClient {
   UniqueFd link;  ///< empty: the client was refused
@@ -197,7 +197,7 @@ void refuse(MpiClient& client, const std::string& why) {
 /// Reads the available bytes. True: a command is complete and valid, and the client has been told so.
 Result<bool> read_commands(MpiClient& client) {
   const int fd = client.link.get();
-  const auto bytes = TRY(receive_some(fd, std::min(client.reader.wanted(), kMostReadAtOnce)));
+  const auto bytes = TRY(receive_some(fd, client.reader.wanted()));
   auto whole = client.reader.feed(bytes);
   if (!whole || !*whole) {
     return whole;
