@@ -3,6 +3,11 @@
 
 #include "fuzz.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
 namespace muster::fuzz {
 namespace {
 
@@ -23,15 +28,28 @@ void check_answer(const HttpAnswer& answer) {
   require(decode_reply(encode_reply(MetadataReply{answer, {}})).has_value(), "what was read crosses the pipe");
 }
 
-void check(std::string_view bytes) {
-  const auto part = read_http_answer(bytes, /*is_all=*/false);
-  const auto all = read_http_answer(bytes, /*is_all=*/true);
-  require(!all || *all, "all of it is an answer or none");
-  if (part && *part) {
-    require(all && (*all)->body == (*part)->body, "what is whole stays what it is");
+/// Reads these bytes in pieces of a size: the answer before the connection ends, and by its end.
+std::pair<std::optional<HttpAnswer>, std::optional<HttpAnswer>> read_pieces(std::string_view bytes, std::size_t piece) {
+  HttpReader reader;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
+    auto answer = reader.feed(bytes.substr(0, piece));
+    if (!answer || *answer) {
+      return {answer ? *answer : std::nullopt, answer ? *answer : std::nullopt};
+    }
   }
+  auto last = reader.end();
+  return {std::nullopt, last ? std::optional(*last) : std::nullopt};
+}
+
+void check(std::string_view bytes) {
+  const auto [part, all] = read_pieces(bytes, bytes.size());
+  require(!part || all, "what is whole stays whole");
+  const auto [part_by_bytes, all_by_bytes] = read_pieces(bytes, 1);
+  require(part.has_value() == part_by_bytes.has_value() && all.has_value() == all_by_bytes.has_value() &&
+              (!all || (all->status == all_by_bytes->status && all->body == all_by_bytes->body)),
+          "pieces change nothing");
   if (all) {
-    check_answer(**all);
+    check_answer(*all);
   }
   check_answer({200, std::string(bytes)});
 }

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 
 namespace muster::gang {
@@ -32,16 +31,23 @@ constexpr std::size_t kProof = 64;
 constexpr std::size_t kLength = 4;
 const std::string kDigits(32, '1');
 
-/// A link at whose other end somebody has said this, and says no more.
+/// A link whose other end sends bytes in pieces, and no more.
 struct Link {
-  explicit Link(std::string_view said) {
+  explicit Link(std::string_view bytes) : unsent(bytes) {
     int both[2] = {-1, -1};
     require(::socketpair(AF_UNIX, SOCK_STREAM, 0, both) == 0, "a pair of sockets");
     own = UniqueFd(both[0]);
     other = UniqueFd(both[1]);
-    const ssize_t sent = said.empty() ? 0 : ::send(other.get(), said.data(), said.size(), 0);
-    require(sent == static_cast<ssize_t>(said.size()), "all is said at once");
-    ::shutdown(other.get(), SHUT_WR);
+    send_piece(0);
+  }
+  void send_piece(std::size_t size) {
+    const std::string_view piece = unsent.substr(0, size);
+    const ssize_t sent = piece.empty() ? 0 : ::send(other.get(), piece.data(), piece.size(), 0);
+    require(sent == static_cast<ssize_t>(piece.size()), "a piece is sent at once");
+    unsent.remove_prefix(piece.size());
+    if (unsent.empty()) {
+      ::shutdown(other.get(), SHUT_WR);
+    }
   }
   /// The answer of the tested side.
   [[nodiscard]] std::string answer() {
@@ -55,6 +61,7 @@ struct Link {
     return all;
   }
 
+  std::string_view unsent;
   UniqueFd own;
   UniqueFd other;
 };
@@ -63,14 +70,16 @@ Deadline soon() {
   return Deadline(std::chrono::seconds(5));
 }
 
-/// As the daemon takes a command: in pieces, however they come.
-Result<std::string> take_command(int fd) {
+/// As the daemon takes a command: in the pieces that arrive.
+Result<std::string> take_command(Link& link) {
+  const int fd = link.own.get();
   CommandReader reader("secret", kDigits);
   if (auto sent = send_all(fd, reader.digits(), soon()); !sent) {
     return sent.error();
   }
   while (true) {
-    const auto bytes = receive_some(fd, std::min<std::size_t>(reader.wanted(), 7));
+    link.send_piece(7);
+    const auto bytes = receive_some(fd, reader.wanted());
     const auto whole = bytes ? reader.feed(*bytes) : Result<bool>(bytes.error());
     if (!whole) {
       return whole.error();
@@ -84,7 +93,7 @@ Result<std::string> take_command(int fd) {
 
 void tell_daemon(std::string_view bytes) {
   Link link(bytes);
-  const auto command = take_command(link.own.get());
+  const auto command = take_command(link);
   if (command) {
     require(bytes.substr(kLength).starts_with(gang::prove("", "")), "who knows no secret gets nothing run");
     require(bytes.substr(kLength + kProof).starts_with(*command), "what was sent is run");
@@ -94,16 +103,20 @@ void tell_daemon(std::string_view bytes) {
 
 void tell_agent(std::string_view bytes) {
   Link link(bytes);
+  link.send_piece(bytes.size());
   const auto asked = ask_for_command(link.own.get(), "secret", "orted", soon());
   require(asked.has_value() == (bytes.size() >= 32 + kProof && bytes.substr(32).starts_with(gang::prove("", ""))),
           "who knows no secret is no daemon");
 }
 
 void send_command(std::string_view command) {
-  Link daemon(kDigits + gang::prove("", ""));
+  const std::string said = kDigits + gang::prove("", "");
+  Link daemon(said);
+  daemon.send_piece(said.size());
   require(ask_for_command(daemon.own.get(), "secret", command, soon()).has_value(), "it is asked");
-  Link agent(daemon.answer());
-  const auto taken = take_command(agent.own.get());
+  const std::string asked = daemon.answer();
+  Link agent(asked);
+  const auto taken = take_command(agent);
   require(taken && *taken == command, "a command arrives as it is");
 }
 
