@@ -2,6 +2,7 @@
 // and files that options name. Source: mindspore/parallel/cluster/run.py and process_entity/_bind.py.
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "rank_table/generate.hpp"
 #include "rank_table/topology.hpp"
 #include "requests.hpp"
 

@@ -1,6 +1,7 @@
 // Holds the table of muster's options. A new option is a row here, whose reader puts its value into a member of a
 // request; code reads only what needs more than its value.
 #include "base/text.hpp"
+#include "hang/questions.hpp"
 #include "modes/agent_call.hpp"
 #include "options/readers.hpp"
 #include "platforms/cluster.hpp"

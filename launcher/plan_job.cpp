@@ -7,6 +7,9 @@
 #include "environment/cpu_topology.hpp"
 #include "inputs/input_files.hpp"
 #include "options/settings.hpp"
+#include "rank_table/route_plan.hpp"
+#include "rank_table/table_input.hpp"
+#include "rank_table/table_plan.hpp"
 #include "services/service.hpp"
 #include "subcommands.hpp"
 
@@ -153,7 +156,7 @@ Result<> read_table(PlanInput& input, bool is_run) {
   if (makes_table(input.mode, input.job.generates)) {
     return make_local_part(input);
   }
-  std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot);
+  std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot, table_judge(input.snapshot));
   std::erase_if(tables, [](const Input& one) { return !one.is_rank_table; });
   Answer answer = poll(tables, &input.snapshot);
   if (auto* const here = std::get_if<Ready>(&answer)) {

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "inputs/input_files.hpp"
 #include "process/helper_process.hpp"
+#include "rank_table/table_input.hpp"
 #include "report/report.hpp"
 #include "subcommands.hpp"
 
@@ -214,7 +215,7 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   }
   const PlanInput& input = *planned.input;
   job.gang = TRY(make_gang_setup(input.cluster, options.gang));
-  job.inputs = find_inputs(input.mode, input.cluster, input.snapshot);
+  job.inputs = find_inputs(input.mode, input.cluster, input.snapshot, table_judge(input.snapshot));
   job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
   TRY(add_start_methods(job, input, options.mode));
   TRY(check_is_protected(job, input.mode));

@@ -5,6 +5,8 @@
 #include "base/text.hpp"
 #include "exchange/startup_values.hpp"
 #include "rank_table/rewrite.hpp"
+#include "rank_table/table_plan.hpp"
+#include "rank_table/topology.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -114,7 +116,7 @@ std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& p
                                 rank_table::rewrite(file.text, file.table, changes)};
 }
 
-// The vote on the route plan; src/inputs and src/rank_table judge the plan.
+// The vote on the route plan; src/rank_table judges the plan.
 
 RoutePlanVote::RoutePlanVote(boost::asio::io_context& io, const std::optional<PlanInput>& input)
     : request_(input ? input->job.route : std::nullopt), timer_(io) {}

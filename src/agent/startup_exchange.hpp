@@ -11,6 +11,7 @@
 #include "process/timer.hpp"
 #include "process/worker_port.hpp"
 #include "rank_table/compare.hpp"
+#include "rank_table/table_input.hpp"
 #include "run/run_context.hpp"
 
 #include <boost/asio/io_context.hpp>

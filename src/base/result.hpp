@@ -120,6 +120,11 @@ struct Sourced {
   return source.kind == SourceKind::Flag || source.kind == SourceKind::Option;
 }
 
+/// True for a value that was given or that a variable names, not one that was only counted.
+[[nodiscard]] inline bool is_stated(const Source& source) {
+  return is_given(source) || source.kind == SourceKind::Variable;
+}
+
 /// A part of a source: "--set role_name", "TF_CONFIG task.index".
 [[nodiscard]] inline Source part_of(const Source& whole, std::string_view part) {
   return {whole.kind, whole.name + std::string(part)};

@@ -6,7 +6,6 @@
 #include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"
 #include "platforms/request.hpp"
-#include "rank_table/local_instance.hpp"
 
 #include <algorithm>
 
@@ -344,7 +343,7 @@ Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   const auto table = find_given(snapshot, "RANK_TABLE_FILE");
   if (is_wanted) {
     set_if_missing(line, kSetting, find_given(snapshot, "MSRUN_RANK_TABLE_FILE"));
-    set_if_missing(line, kSetting, rank_table::find_table_file(snapshot));
+    set_if_missing(line, kSetting, find_table_file(snapshot));
   }
   if (line.settings.has(kSetting)) {
     return {};

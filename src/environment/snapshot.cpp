@@ -43,6 +43,23 @@ std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot, c
   return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
 }
 
+/// Source: ModelArts, boot files of custom Ascend images; MindCluster, ascend-operator.
+std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot) {
+  for (const char* const name : {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE"}) {
+    auto given = sourced_variable(snapshot, name);
+    if (given && !given->value.empty()) {
+      return given;
+    }
+  }
+  if (!snapshot.rank_table.empty()) {
+    return Sourced<std::string>{snapshot.rank_table, {SourceKind::File, "where controllers put it"}};
+  }
+  if (snapshot.has("MA_NUM_HOSTS") || snapshot.has("MA_VJ_NAME")) {  // ModelArts will write it there
+    return Sourced<std::string>{kRankTablePlaces.front(), default_of("modelarts")};
+  }
+  return std::nullopt;
+}
+
 std::map<std::string, std::string> read_variables() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

@@ -81,6 +81,10 @@ inline constexpr std::array<const char*, 4> kRankTablePlaces = {"/user/config/jo
                                                                 "/user/serverid/devindex/config/hccl.json",
                                                                 "/user/config", "/user/serverid/devindex/config"};
 
+/// Finds the path of the job's table, a file or a directory: RANK_TABLE_FILE_V_1_0, then RANK_TABLE_FILE, then the
+/// controllers' places. Empty: none.
+[[nodiscard]] std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot);
+
 /// Overwrites a variable in the memory that the kernel shows as /proc/PID/environ, of this process and of those that
 /// it forks. Earlier snapshots keep the value.
 void wipe_variable(const std::string& name);

@@ -28,10 +28,6 @@ std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts) {
   return named;
 }
 
-std::set<Question> usual_questions() {
-  return {Question::Stacks, Question::PySpy, Question::Recorder};
-}
-
 Result<std::set<Question>> read_questions(const Sourced<std::string>& given) {
   const std::vector<std::string> names = given.value == "none" ? std::vector<std::string>() : split(given.value, ',');
   const bool are_known = std::ranges::all_of(names, [](const std::string& name) { return contains(kNames, name); });

@@ -1,8 +1,9 @@
 #pragma once
 
-// Names what may be asked about the ranks of a job beside the kernel (docs/hangs.md#what-is-asked). Pure.
+// Names the questions about the ranks of a job, and counts them (docs/hangs.md#what-is-asked). Pure.
 
 #include "base/result.hpp"
+#include "run/hang_options.hpp"
 
 #include <array>
 #include <cstddef>
@@ -14,13 +15,6 @@
 
 namespace muster::hang {
 
-enum class Question {
-  Stacks,    ///< the memory of the ranks' Pythons
-  PySpy,     ///< a program that reads the memory of others
-  Recorder,  ///< PyTorch's flight recorder
-  Nccl       ///< the RAS threads of NCCL; asked if a person wishes it, too
-};
-
 inline constexpr std::size_t kQuestions = 4;
 
 /// The times that each was asked, by its number.
@@ -31,9 +25,6 @@ using AskedCounts = std::array<std::uint64_t, kQuestions>;
 
 /// As in --hang-ask.
 [[nodiscard]] std::string_view name_of(Question question);
-
-/// Those that are allowed where nobody says more.
-[[nodiscard]] std::set<Question> usual_questions();
 
 /// Reads "stacks,recorder", or "none".
 [[nodiscard]] Result<std::set<Question>> read_questions(const Sourced<std::string>& given);

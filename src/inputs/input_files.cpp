@@ -1,4 +1,4 @@
-// Finds the inputs of a job, reads them, and judges whether they are complete. Also judges a node's route plan.
+// Finds the inputs of a job, reads them, and judges whether they are complete.
 #include "inputs/input_files.hpp"
 
 #include "base/file_io.hpp"
@@ -17,13 +17,13 @@
 #include <sstream>
 
 namespace muster {
-namespace {
 
-/// Name of the input for messages. The path is escaped and shortened for the console.
 std::string name_of(const Input& input) {
   constexpr std::size_t kMost = 1'024;
   return one_line(input.what + " '" + input.path, kMost) + "'";
 }
+
+namespace {
 
 Pending pending(const Input& input, const std::string& reason) {
   return Pending{name_of(input) + ": " + reason};
@@ -67,32 +67,6 @@ Answer judge_field(const Input& input, const std::string& content) {
   return pending(input, one_line(text_of(*value), 60));
 }
 
-/// Reports the first breach, and names the command that shows all of them.
-Error describe_breaches(const Input& input, const std::vector<rank_table::Breach>& breaches) {
-  std::string message = "the " + name_of(input) + " is invalid: " + describe(breaches.front());
-  if (breaches.size() > 1) {
-    message += "; there is more, which 'muster check ranktable " + input.path + "' shows";
-  }
-  return Error{ErrorKind::BadData, std::move(message)};
-}
-
-/// Judges a rank table. Consumes the text, which may be large.
-Answer judge_table(const Input& input, FileContent found) {
-  found.content = rank_table::without_indentation(std::move(found.content));
-  auto [reading, breaches, notices] = rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
-  if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
-    return pending(input, one_line(unfinished->reason, 200));
-  }
-  if (auto* const error = std::get_if<Error>(&reading)) {
-    return std::move(*error);
-  }
-  auto& table = std::get<rank_table::Table>(reading);
-  if (!breaches.empty()) {
-    return describe_breaches(input, breaches);
-  }
-  return Ready{rank_table::TableFile{input.path, std::move(found.content), std::move(table), found.version}};
-}
-
 bool is_given(const std::string& text, const ChosenMode& chosen) {
   return std::all_of(chosen.parameters.begin(), chosen.parameters.end(),
                      [&](const auto& one) { return !one.second.value.empty() || !use_placeholder({text}, one.first); });
@@ -100,19 +74,18 @@ bool is_given(const std::string& text, const ChosenMode& chosen) {
 
 }  // namespace
 
-std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster, const Snapshot& snapshot) {
+std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster, const Snapshot& snapshot,
+                               const JudgeTable& judge) {
   std::map<std::string, std::string> values = {{"host_name", snapshot.host_name}, {"job_id", cluster.job.job_id}};
   for (const auto& [name, parameter] : chosen.parameters) {
     values[name] = parameter.value;
   }
-  rank_table::Rules rules = rank_table::find_rules(snapshot);
-  rules.most = 2;  // the first is reported, and whether there are more
-  rules.wants_notices = false;
   std::vector<Input> inputs;
   for (const InputTemplate& wanted : chosen.mode.inputs) {
     if (is_given(wanted.file, chosen)) {
       inputs.push_back({fill_placeholders(wanted.what, values), fill_placeholders(wanted.file, values), wanted.field,
-                        fill_placeholders(wanted.wanted, values), wanted.is_rank_table, rules});
+                        fill_placeholders(wanted.wanted, values), wanted.is_rank_table,
+                        wanted.is_rank_table ? judge : JudgeTable()});
     }
   }
   return inputs;
@@ -124,13 +97,13 @@ Answer judge(const Input& input, FileContent found) {
   if (found.error_number != 0) {
     return judge_error(named, found.error_number);
   }
-  if (named.is_rank_table) {
-    return judge_table(named, std::move(found));
+  if (named.judge) {
+    return named.judge(named, std::move(found));
   }
   if (found.content.empty()) {
     return pending(named, "empty");
   }
-  return named.field.empty() ? Answer(Ready{}) : judge_field(named, found.content);
+  return named.field.empty() || named.is_rank_table ? Answer(Ready{}) : judge_field(named, found.content);
 }
 
 Answer poll(const std::vector<Input>& inputs, const Snapshot* snapshot) {
@@ -211,7 +184,7 @@ std::string missing_in(const fs::path& folder) {
       return (folder / place.filename()).string();
     }
   }
-  const auto& [one, other] = rank_table::kFileNames;
+  const auto& [one, other] = kTableFileNames;
   return (folder / one).string() + " or " + other;
 }
 
@@ -221,7 +194,7 @@ FileContent read_table(const std::string& path, const auto& read) {
   if (found.error_number != EISDIR) {
     return found;
   }
-  for (const char* const name : rank_table::kFileNames) {
+  for (const char* const name : kTableFileNames) {
     const std::string place = (fs::path(path) / name).string();
     found = read(place);
     if (found.error_number != ENOENT) {
@@ -251,7 +224,7 @@ std::vector<fs::path> paths_of(const Input& input) {
   if (input.is_rank_table) {
     paths.push_back(fs::path(input.path).parent_path() / kVersionFile);
     paths.push_back(fs::path(input.path) / kVersionFile);
-    for (const char* const name : rank_table::kFileNames) {
+    for (const char* const name : kTableFileNames) {
       paths.push_back(fs::path(input.path) / name);
     }
   }
@@ -305,87 +278,6 @@ std::string fingerprint_of(const std::vector<Input>& inputs) {
     }
   }
   return stamp;
-}
-
-// Judges the route plan of a node (ROUTE_PLAN=true).
-
-namespace {
-
-using rank_table::RouteRequest;
-using rank_table::Table;
-
-RouteFinding without_plan(std::size_t own, const std::string& reason) {
-  RouteFinding finding;
-  finding.vote.instance = static_cast<int>(own);
-  finding.vote.reason = reason;
-  return finding;
-}
-
-RouteFinding with_ranks(std::size_t own, std::vector<int> ranks) {
-  RouteFinding finding = without_plan(own, "");
-  finding.vote.digest = rank_table::digest_of(ranks);
-  finding.ranks = std::move(ranks);
-  return finding;
-}
-
-RouteFinding by_planned_table(const Table& table, std::size_t own, const FileContent& planned) {
-  const std::string name = std::string("the planned table '") + rank_table::kPlannedTable + "'";
-  const auto reading = rank_table::read(planned.content, name);
-  if (const auto* const error = std::get_if<Error>(&reading)) {
-    return without_plan(own, error->message);
-  }
-  if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
-    return without_plan(own, name + ": " + unfinished->reason);
-  }
-  auto ranks = rank_table::planned_ranks(table, std::get<Table>(reading));
-  return ranks ? with_ranks(own, std::move(*ranks)) : without_plan(own, ranks.error().message);
-}
-
-RouteFinding by_place(const RouteRequest& request, std::size_t own) {
-  RouteFinding finding = without_plan(own, "");
-  finding.vote.position = request.position;
-  finding.vote.first = request.first;
-  return finding;
-}
-
-}  // namespace
-
-std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, const Table& table, std::size_t own,
-                                                const RouteFiles& files) {
-  if (const auto reason = rank_table::reason_to_skip(table)) {
-    return without_plan(own, *reason);
-  }
-  if (files.planned.error_number == 0) {
-    return by_planned_table(table, own, files.planned);
-  }
-  if (request.position) {
-    return by_place(request, own);
-  }
-  const FileContent& found = files.topology;
-  const std::string name = "topology '" + one_line(request.topology_file, 300) + "'";
-  if (found.error_number == ENOENT || found.error_number == ENOTDIR) {
-    return Pending{name + ": missing"};
-  }
-  if (found.error_number != 0) {
-    return without_plan(own, system_error("cannot read the " + name, found.error_number).message);
-  }
-  const auto reading = rank_table::decode_topology(found.content, request.topology_file);
-  if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
-    return Pending{name + ": " + unfinished->reason};
-  }
-  if (const auto* const error = std::get_if<Error>(&reading)) {
-    return without_plan(own, error->message);
-  }
-  auto order = rank_table::order_ring(table, std::get<rank_table::SwitchPaths>(reading), request.topology_file);
-  return order ? with_ranks(own, std::move(order->ranks)) : without_plan(own, order.error().message);
-}
-
-RouteFiles find_routes(const RouteRequest& request, const std::string& table) {
-  Input planned;
-  planned.path = (std::filesystem::path(table).parent_path() / rank_table::kPlannedTable).string();
-  Input topology;
-  topology.path = request.topology_file;
-  return {read_input_file(planned), read_input_file(topology)};
 }
 
 }  // namespace muster

@@ -5,29 +5,18 @@
 
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
+#include "inputs/rank_table_values.hpp"
 #include "modes/mode_template.hpp"
 #include "platforms/cluster.hpp"
-#include "rank_table/local_instance.hpp"
-#include "rank_table/read.hpp"
-#include "rank_table/route_plan.hpp"
 
+#include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace muster {
-
-/// A file that the job waits for.
-struct Input {
-  std::string what;  ///< name in messages: "rank table"
-  /// Relative to the directory where muster was started. A rank table may be given by its directory.
-  std::string path;
-  std::string field;             ///< name in the file's JSON object; empty: any content will do
-  std::string wanted;            ///< value that the field must have
-  bool is_rank_table = false;    ///< the file must be a complete rank table; `field` is not used
-  rank_table::Rules rules = {};  ///< for the rank table
-};
 
 /// Result of reading a file.
 struct FileContent {
@@ -47,9 +36,30 @@ struct Pending {
 /// An Error is final: reading again cannot help.
 using Answer = std::variant<Ready, Pending, Error>;
 
-/// Returns the inputs of a job: those of its template whose parameters have a value.
-[[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster,
-                                             const Snapshot& snapshot);
+struct Input;
+/// Judges the content of a rank table. Pure.
+using JudgeTable = std::function<Answer(const Input& input, FileContent found)>;
+
+/// Names of a table file where only its directory is given.
+inline constexpr std::array<const char*, 2> kTableFileNames = {"jobstart_hccl.json", "hccl.json"};
+
+/// A file that the job waits for.
+struct Input {
+  std::string what;  ///< name in messages: "rank table"
+  /// Relative to the directory where muster was started. A rank table may be given by its directory.
+  std::string path;
+  std::string field;           ///< name in the file's JSON object; empty: any content will do
+  std::string wanted;          ///< value that the field must have
+  bool is_rank_table = false;  ///< the file must be a complete rank table; `field` is not used
+  JudgeTable judge = {};       ///< for a rank table; empty: any content will do
+};
+
+/// Returns the inputs of a job: those of its template whose parameters have a value. `judge` is for its rank table.
+[[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster, const Snapshot& snapshot,
+                                             const JudgeTable& judge = {});
+
+/// The input's name for messages: "rank table '/x'". The path is escaped and shortened for the console.
+[[nodiscard]] std::string name_of(const Input& input);
 
 /// Judges what was read. Pure. A JSON object without the field counts as complete, as rank tables of version 2.0 are.
 [[nodiscard]] Answer judge(const Input& input, FileContent found);
@@ -69,29 +79,5 @@ using Answer = std::variant<Ready, Pending, Error>;
 /// Judges all inputs, read as `read_input_file` does. Returns the first error, otherwise what is missing, otherwise
 /// Ready.
 [[nodiscard]] Answer poll(const std::vector<Input>& inputs, const Snapshot* snapshot = nullptr);
-
-// Judges the route plan (ROUTE_PLAN=true) from one node's view. The nodes exchange their findings; the plan is used
-// if all nodes can use it (docs/rank-tables.md).
-
-/// One node's view of the route plan, which it sends to the others.
-struct RouteFinding {
-  rank_table::RouteVote vote;
-  std::vector<int> ranks;  ///< ranks that the digest covers; empty: there is no digest
-};
-
-/// Files that may hold a plan, as they were read.
-struct RouteFiles {
-  FileContent planned;   ///< the platform's planned table, beside the rank table
-  FileContent topology;  ///< description of the switches
-};
-
-/// Judges the files. Pure. The platform's own plan decides if there is one: a planned table, else the places that it
-/// sets for devices. Otherwise muster plans by the switches. The node is instance `own` of the table. Pending only while the topology file is missing.
-[[nodiscard]] std::variant<RouteFinding, Pending> judge_route(const rank_table::RouteRequest& request,
-                                                              const rank_table::Table& table, std::size_t own,
-                                                              const RouteFiles& files);
-
-/// Reads the files. `table` is the path of the rank table.
-[[nodiscard]] RouteFiles find_routes(const rank_table::RouteRequest& request, const std::string& table);
 
 }  // namespace muster

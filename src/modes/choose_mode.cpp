@@ -5,7 +5,6 @@
 #include "modes/mode_template.hpp"
 #include "modes/read_template.hpp"
 #include "platforms/request.hpp"
-#include "rank_table/local_instance.hpp"
 
 #include <algorithm>
 #include <array>
@@ -182,7 +181,7 @@ Sourced<std::string> find_parameter(const Parameter& parameter, const Snapshot& 
       return *value;
     }
   }
-  const auto table = parameter.finds_rank_table ? rank_table::find_table_file(snapshot) : std::nullopt;
+  const auto table = parameter.finds_rank_table ? find_table_file(snapshot) : std::nullopt;
   return table.value_or(Sourced<std::string>{parameter.otherwise, {}});
 }
 

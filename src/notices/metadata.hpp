@@ -4,8 +4,8 @@
 
 #include "base/result.hpp"
 #include "notices/notice_source.hpp"
-#include "notices/suspend_options.hpp"
 #include "process/helper_process.hpp"
+#include "run/suspend_options.hpp"
 
 #include <chrono>
 #include <cstddef>

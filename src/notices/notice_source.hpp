@@ -3,8 +3,8 @@
 // Interface of sources that announce a suspension of the job, besides signals and commands. A new source is a file in
 // this folder and a line in make_notice_sources.
 
-#include "notices/suspend_options.hpp"
 #include "process/helper_process.hpp"
+#include "run/suspend_options.hpp"
 
 #include <boost/asio/io_context.hpp>
 

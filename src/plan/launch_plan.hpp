@@ -8,14 +8,11 @@
 #include "base/result.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/snapshot.hpp"
+#include "inputs/rank_table_values.hpp"
 #include "modes/mode_template.hpp"
 #include "plan/binding.hpp"
 #include "platforms/cluster.hpp"
 #include "platforms/placement.hpp"
-#include "rank_table/generate.hpp"
-#include "rank_table/local_instance.hpp"
-#include "rank_table/route_plan.hpp"
-#include "rank_table/topology.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -160,26 +157,6 @@ struct PlanInput {
   /// This node's part of a rank table that the nodes make together; empty: they make none.
   std::optional<rank_table::Instance> generated = {};
 };
-
-/// Finds this node's instance in the table. Fails with `BadData` when none matches, and when the user's or the
-/// platform's facts about nodes and workers differ from the table.
-[[nodiscard]] Result<std::size_t> find_local_instance(const PlanInput& input, const rank_table::TableFile& file);
-
-/// True where the nodes make a rank table: it was requested, or the mode needs one, none is named, and the addresses
-/// of this node's devices are known.
-[[nodiscard]] bool makes_table(const ChosenMode& chosen, const rank_table::GenerateRequest& request);
-/// Stores this node's part of that table in `input`. Fails when its devices or their addresses are unknown, and when
-/// the mode does not use a table.
-[[nodiscard]] Result<> make_local_part(PlanInput& input);
-/// This node's ranks in the made table `text`, once all nodes have contributed.
-[[nodiscard]] rank_table::RankedNode part_of_made_table(const rank_table::Instance& own, const Placement& placement,
-                                                        std::string text);
-/// This node's devices in the instance, which several nodes may share, by rank.
-[[nodiscard]] std::vector<rank_table::Device> local_devices(const PlanInput& input, const rank_table::TableFile& file,
-                                                            std::size_t instance, const std::vector<int>& ranks = {});
-
-/// Takes the ranks and devices of this node from the table, and facts that no other source gives.
-[[nodiscard]] Result<> apply_table(PlanInput& input, rank_table::TableFile file);
 
 /// The accelerators of this node's processes: the rank table's in a job that has one, unknown until it is read.
 [[nodiscard]] BoundProcesses processes_to_bind(const PlanInput& input);

@@ -18,13 +18,6 @@ namespace muster::rank_table {
 /// File in which the driver keeps the addresses of the devices.
 inline constexpr const char* kHccnFile = "/etc/hccn.conf";
 
-/// Parameters of a generated table.
-struct GenerateRequest {
-  std::optional<Source> wanted;  ///< source of the request; empty: none
-  Sourced<std::string> file;     ///< with the addresses of this node's devices; empty: none
-  std::string text;              ///< its content
-};
-
 /// Device -> its address.
 using Addresses = std::map<int, std::string>;
 

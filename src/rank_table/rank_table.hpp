@@ -1,61 +1,18 @@
 #pragma once
 
-// Rank tables, which assign Ascend devices to a job's processes for HCCL. One type for all forms; docs/rank-tables.md
-// describes the forms and their origins. Sources: CANN, "Rank table configuration"; hccl-controller and
-// ascend-operator of MindCluster; hccl_tools.py of MindSpore.
+// Names what is wrong with a rank table, and has the memory and the text of its document.
 
 #include "base/json.hpp"
-#include "base/result.hpp"
+#include "inputs/rank_table_values.hpp"
 
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace muster::rank_table {
 
-/// The forms, with the members that identify them.
-enum class Form {
-  Groups,     ///< "0.1", also "template 2": `group_list` of `instance_list`, without ranks
-  Standard,   ///< no `version`: `group_list` of `instance_list` with `rank_id`
-  Version1,   ///< "1.0", also "template 1": `server_list`
-  SuperPods,  ///< "1.2": `server_list` and `super_pod_list`
-  Version2,   ///< "2.0": `rank_list`, numbers as numbers
-};
-
 /// "v0.1 (group_list)", for people.
 [[nodiscard]] std::string_view name_of(Form form);
-
-struct Device {
-  int rank = 0;                 ///< of the process, 0 to n-1; in `Form::Groups` by their order
-  int id = 0;                   ///< N of /dev/davinciN
-  std::string addresses;        ///< `device_ip`, several with commas between them; empty: none. In 2.0
-                                ///< the first of each layer
-  std::string super_device_id;  ///< empty: none
-};
-
-/// One pod's part of a table: an instance of `group_list`, a server of `server_list`, all ranks of one host in
-/// `rank_list`. The latter has no hosts: there a host is a run of ranks with different devices.
-struct Instance {
-  std::string pod_name;                ///< empty: the form has none
-  std::string server_id;               ///< of the host; several instances may share it in forms with `group_list`
-  std::vector<std::string> addresses;  ///< others of its host or pod: host_ip, container_ip, pod_ip
-  std::vector<Device> devices;         ///< as they are listed
-};
-
-struct SuperPod {
-  std::string id;
-  std::vector<std::string> server_ids;
-};
-
-/// A complete table, of any form.
-struct Table {
-  Form form = Form::Version1;
-  std::vector<Instance> instances;  ///< in the order of the table; of groups by the number that a
-                                    ///< pod's name ends with
-  std::vector<SuperPod> super_pods;
-  int size = 0;  ///< devices of all instances
-};
 
 /// A rank table that is not complete yet.
 struct Unfinished {

@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "rank_table/check.hpp"
 #include "rank_table/layout.hpp"
-#include "rank_table/local_instance.hpp"
 
 #include <sys/mman.h>
 
@@ -173,25 +172,6 @@ Inspection inspect(std::string_view text, const std::string& name, const Rules& 
 std::string describe(const Breach& breach) {
   return breach.path + (breach.value.empty() ? " is missing" : " is " + breach.value) + ", expected " +
          breach.expected + (breach.code.empty() ? "" : " (CANN: " + breach.code + ")");
-}
-
-// Finds the file of a rank table. Source: ModelArts, boot files of custom Ascend images; MindCluster,
-// ascend-operator.
-
-std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot) {
-  for (const char* const name : {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE"}) {
-    auto given = sourced_variable(snapshot, name);
-    if (given && !given->value.empty()) {
-      return given;
-    }
-  }
-  if (!snapshot.rank_table.empty()) {
-    return Sourced<std::string>{snapshot.rank_table, {SourceKind::File, "where controllers put it"}};
-  }
-  if (snapshot.has("MA_NUM_HOSTS") || snapshot.has("MA_VJ_NAME")) {  // ModelArts will write it there
-    return Sourced<std::string>{kRankTablePlaces.front(), default_of("modelarts")};
-  }
-  return std::nullopt;
 }
 
 // Lists the present and missing instances of a table that is being written.

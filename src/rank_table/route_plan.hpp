@@ -17,14 +17,6 @@
 
 namespace muster::rank_table {
 
-/// A node's variables for the route plan.
-struct RouteRequest {
-  std::string topology_file;    ///< TOPO_FILE_PATH
-  int wait_seconds = 300;       ///< ROUTE_TOPO_WAIT_TIME
-  std::optional<int> position;  ///< RANK_AFTER_ACC: this node's place in the platform's own plan
-  std::optional<int> first;     ///< MA_MASTER_INDEX: the index of that plan's first node
-};
-
 /// Reads the variables; empty unless ROUTE_PLAN is true.
 [[nodiscard]] Result<std::optional<RouteRequest>> read_route_request(const Snapshot& snapshot);
 

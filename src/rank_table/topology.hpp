@@ -3,30 +3,17 @@
 // Reads a table's nodes' places in the network, and orders ranks so that neighbours in a ring are near each other.
 
 #include "base/result.hpp"
-#include "rank_table/local_instance.hpp"
 #include "rank_table/rank_table.hpp"
 
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace muster::rank_table {
 
-/// The switches above each node, from the top to the lowest. The key is the pod's name, or the server's id. Two
-/// switches are equal if all switches above them are.
-using SwitchPaths = std::map<std::string, std::vector<std::string>, std::less<>>;
-
 /// Reads one line for each node, "gpu-0 core/spine-1/leaf-3"; # starts a comment. `name` is the text's name in
 /// errors.
 [[nodiscard]] Result<SwitchPaths> read_switches(std::string_view text, const std::string& name);
-
-/// A switch file that was read.
-struct NetworkFile {
-  std::string path;
-  SwitchPaths switches;
-};
 
 /// Ranks of a table's devices, and their effect on a ring of all ranks.
 struct RingOrder {

@@ -4,16 +4,15 @@
 
 #include "base/console_time.hpp"
 #include "base/when.hpp"
-#include "hang/questions.hpp"
-#include "notices/suspend_options.hpp"
 #include "process/inherited.hpp"
+#include "run/hang_options.hpp"
 #include "run/selection.hpp"
+#include "run/suspend_options.hpp"
 #include "supervise/supervisor.hpp"
 
 #include <chrono>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace muster {
@@ -53,17 +52,6 @@ struct LauncherInfo {
 struct ConsoleTimes {
   ConsoleClock clock{ConsoleTime::Auto};
   bool of_workers = false;  ///< workers' lines, too
-};
-
-/// Times after which something is done about a job that is quiet, and how (docs/hangs.md).
-struct HangOptions {
-  std::chrono::milliseconds report{60'000};    ///< it is reported; 0: never
-  std::chrono::milliseconds timeout{0};        ///< its attempt ends if it hangs; 0: never
-  std::chrono::milliseconds first_meeting{0};  ///< likewise, before its ranks have met; 0: never
-  /// A worker fails that is in one uninterruptible system call for so long; 0: never.
-  std::chrono::milliseconds call{0};
-  std::string command;                                      ///< run when it is reported; empty: none
-  std::set<hang::Question> asks = hang::usual_questions();  ///< that a look at the ranks may ask
 };
 
 /// Options of a run; none of them changes what workers see.

@@ -14,7 +14,7 @@ UNIT = "|".join(UNITS)
 CONSTANT = re.compile(rf"constexpr\s+(?:\w+::)*({UNIT}|{'|'.join(OTHER_TYPES)})\s+(k\w+)(?:\{{([^{{}};]*)\}}|\s*=\s*([^;]*));")
 MEMBER = re.compile(rf"\b({UNIT})\s+([a-z]\w*)\{{(\d[\d']*)\}}")
 UNNAMED = re.compile(rf"\b(({UNIT})\((\d[\d']*)\))")
-OPTIONS = {"gang/gang_config.hpp", "run/run_options.hpp"}  # 0 means never there, and is no time elsewhere
+OPTIONS = {"gang/gang_config.hpp", "run/hang_options.hpp"}  # 0 means never there, and is no time elsewhere
 
 
 def time_of(unit, expression):

@@ -145,5 +145,18 @@ TEST(CountHostDevices, CountsChipsOfTpusAndNoNetworkCards) {
   EXPECT_EQ(host.devices().tpu, 2);
 }
 
+TEST(FindTableFile, ReadsTheOlderVariableLast) {
+  Snapshot snapshot;
+  EXPECT_FALSE(find_table_file(snapshot));
+  snapshot.variables["MA_NUM_HOSTS"] = "1";
+  EXPECT_EQ(find_table_file(snapshot)->value, "/user/config/jobstart_hccl.json");
+  snapshot.rank_table = "/user/serverid/devindex/config";
+  EXPECT_EQ(find_table_file(snapshot)->value, snapshot.rank_table);
+  snapshot.variables["RANK_TABLE_FILE"] = "/old";
+  EXPECT_EQ(find_table_file(snapshot)->value, "/old");
+  snapshot.variables["RANK_TABLE_FILE_V_1_0"] = "/new";
+  EXPECT_EQ(find_table_file(snapshot)->value, "/new");
+}
+
 }  // namespace
 }  // namespace muster

@@ -67,30 +67,12 @@ TEST(Judge, TakesAnyContentWhereNoFieldIsNamed) {
   EXPECT_EQ(answer_of(hosts, {""}), "host list 'hosts': empty");
 }
 
-TEST(Judge, SaysHowFarARankTableIs) {
-  const Input table{"rank table", "/x", "", "", true};
+TEST(Judge, LeavesARankTableToItsJudge) {
+  Input table{"rank table", "/x", "status", "completed", true};
+  EXPECT_EQ(answer_of(table, {R"({"status": "initializing"})"}), "here") << "nobody judges it";
+  table.judge = [](const Input& input, const FileContent& found) { return Pending{name_of(input) + found.content}; };
+  EXPECT_EQ(answer_of(table, {"?"}), "rank table '/x'?");
   EXPECT_EQ(answer_of(table, {"", ENOENT}), "rank table '/x': missing");
-  EXPECT_EQ(answer_of(table, {""}), "rank table '/x': it is empty");
-  EXPECT_EQ(answer_of(table, {R"({"status": "comp)"}), "rank table '/x': it ends in the middle (being written)");
-  EXPECT_EQ(answer_of(table, {R"({"status": "initializing"})"}), "rank table '/x': initializing: it lists nothing yet");
-  EXPECT_EQ(answer_of(table, {R"({"status": "unknown"})"}),
-            "rank table '/x': its writer says that the state is unknown: it lists nothing yet");
-}
-
-TEST(Judge, RefusesARankTableThatHcclWouldRefuse) {
-  const Input table{"rank table", "/x", "", "", true};
-  const std::string right =
-      R"({"status":"completed","version":"1.0","server_count":"1","server_list":
-[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]})";
-  EXPECT_EQ(answer_of(table, {right}), "here");
-  std::string wrong = right;
-  wrong.replace(wrong.find(R"("server_count":"1")"), 18, R"("server_count":"2")");
-  EXPECT_EQ(answer_of(table, {wrong}),
-            "65 the rank table '/x' is invalid: server_count is \"2\", expected 1, as many as are "
-            "listed (CANN: EI0004)");
-  EXPECT_EQ(answer_of(table, {"nothing"}),
-            "65 rank table '/x': line 1 is no JSON (syntax error), expected a JSON object "
-            "(CANN: EI0004)");
 }
 
 TEST(FindInputs, KnowsThoseWhoseParametersAreGiven) {

@@ -130,19 +130,6 @@ TEST(OwnNames, AreThoseOfTheSurroundings) {
   EXPECT_EQ(own.addresses[1].value, "10.0.0.1");
 }
 
-TEST(FindTableFile, ReadsTheOlderVariableLast) {
-  Snapshot snapshot;
-  EXPECT_FALSE(find_table_file(snapshot));
-  snapshot.variables["MA_NUM_HOSTS"] = "1";
-  EXPECT_EQ(find_table_file(snapshot)->value, "/user/config/jobstart_hccl.json");
-  snapshot.rank_table = "/user/serverid/devindex/config";
-  EXPECT_EQ(find_table_file(snapshot)->value, snapshot.rank_table);
-  snapshot.variables["RANK_TABLE_FILE"] = "/old";
-  EXPECT_EQ(find_table_file(snapshot)->value, "/old");
-  snapshot.variables["RANK_TABLE_FILE_V_1_0"] = "/new";
-  EXPECT_EQ(find_table_file(snapshot)->value, "/new");
-}
-
 TEST(DevicesOf, HaveTheRanksThatWereAgreedOn) {
   const Table table = file_of({{"", "a", {}, {{0, 0, "10.1.0.1", ""}, {1, 1, "10.1.0.2", ""}}},
                                {"", "b", {}, {{2, 4, "10.1.0.3", ""}, {3, 5, "10.1.0.4", ""}}}})

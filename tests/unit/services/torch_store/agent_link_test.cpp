@@ -13,7 +13,7 @@ namespace muster {
 namespace {
 
 constexpr std::uint64_t kNumber = 7;
-constexpr std::chrono::milliseconds kNow{0};
+constexpr std::chrono::milliseconds kAtOnce{0};
 constexpr std::size_t kFew = 8;
 
 class AgentLinkTest : public testing::Test {
@@ -27,7 +27,7 @@ class AgentLinkTest : public testing::Test {
 
   /// Events of the poller for kNumber, under which the link is registered.
   std::uint32_t happened() {
-    const auto ready = poller_.ready(kNow, kFew);
+    const auto ready = poller_.ready(kAtOnce, kFew);
     EXPECT_LE(ready.size(), 1U);
     EXPECT_TRUE(ready.empty() || ready[0].data.u64 == kNumber);
     return ready.empty() ? 0 : ready[0].events;

@@ -1,5 +1,5 @@
 // Reckons the time that the end of an allocation leaves.
-#include "notices/suspend_options.hpp"
+#include "run/suspend_options.hpp"
 
 #include "supervise/supervisor.hpp"
 

@@ -1,5 +1,5 @@
 // ROUTE_PLAN on a node: the platform's plan comes first, and some jobs have none.
-#include "inputs/input_files.hpp"
+#include "rank_table/table_input.hpp"
 #include "rank_table/tables.hpp"
 
 #include <gtest/gtest.h>
