@@ -279,7 +279,7 @@ void Gang::lead_always() {
 
 /// A port that a person has given and that a program other than muster keeps is not waited for: it would not go.
 DialFailed Gang::describe_failure(const ListenFailure& failure) {
-  constexpr std::chrono::seconds kPatience{10};  // a program that is just ending
+  constexpr std::chrono::seconds kPortTimeout{10};  // a program that is just ending
   DialFailed failed{.why = failure.error.message, .end = {}, .is_own_port = true};
   if (!failure.is_in_use) {
     failed.end = EndKind::SystemRefused;
@@ -291,7 +291,7 @@ DialFailed Gang::describe_failure(const ListenFailure& failure) {
   }
   failed.why += holder.empty() ? "" : ", held by " + holder;
   const bool is_musters = holder.ends_with("(muster)");
-  if (setup_.config.is_port_given && !holder.empty() && !is_musters && Clock::now() - port_held_since_ >= kPatience) {
+  if (setup_.config.is_port_given && !holder.empty() && !is_musters && Clock::now() - port_held_since_ >= kPortTimeout) {
     failed.end = EndKind::Incomplete;
     failed.why += ", which keeps it; give all nodes another one by --master-port";
   }
