@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from support.deadlines import wait_until
-from support.repetitions import default_or_soak
 
 ANSWERS = Path(__file__).parents[1] / "unit" / "hang" / "data" / "nccl_ras"
 
@@ -113,15 +112,6 @@ def test_a_job_that_hangs_asks_nothing_of_nccl_by_itself(start, stacks):
     assert "nccl" not in without
     assert asked_of(job) == []
     end(job)
-
-
-@pytest.mark.soak
-def test_nor_does_one_that_is_ended_because_it_hangs(start):
-    limit = default_or_soak(2, 60)
-    job = start("hangs", "--nproc-per-node=4", f"--hang-report={limit}", f"--hang-timeout={5 * limit}", "--grace=1")
-
-    assert job.end(400) == 86, job.words()
-    assert asked_of(job) == []
 
 
 @pytest.mark.parametrize(
