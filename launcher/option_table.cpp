@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kIntroduction =
     R"(Usage: muster [options] [--] program [arguments...]
        muster [options] train.py [arguments...]
-       muster run [options] [--] program    the same; for a program whose name is a command of muster
+       muster run [options] [--] program    the same, also of a program named as a command of muster
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
        muster explain CODE|'MESSAGE'        what an exit code or a message means, and what to do

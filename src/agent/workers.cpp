@@ -109,41 +109,36 @@ void Workers::abort(std::size_t worker) {
   }
 }
 
-/// The programs of each living worker, by its index.
-std::map<std::size_t, std::vector<Process>> Workers::living_programs() const {
-  std::vector<std::size_t> living;
-  std::vector<Process> tops;
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (auto process = states_[i].is_alive ? find_process(states_[i].pid) : std::nullopt) {
-      living.push_back(i);
-      tops.push_back(std::move(*process));
+std::vector<Process> Workers::programs_for(int signal) const {
+  std::vector<Process> workers;
+  for (const State& state : states_) {
+    if (auto process = state.is_alive ? find_process(state.pid) : std::nullopt) {
+      workers.push_back(std::move(*process));
     }
   }
-  std::map<std::size_t, std::vector<Process>> programs;
-  auto found = programs_of(tops);
-  for (std::size_t i = 0; i < living.size(); ++i) {
-    programs[living[i]] = std::move(found[i]);
-  }
-  return programs;
-}
-
-std::vector<Process> Workers::programs_for(int signal) const {
   std::vector<Process> informed;
-  for (const auto& [worker, programs] : living_programs()) {
+  for (const std::vector<Process>& programs : programs_of(workers)) {
     std::ranges::move(informed_programs(programs, [signal](const Process& one) { return survives(one.pid, signal); }),
                       std::back_inserter(informed));
   }
   return informed;
 }
 
+/// A runner that the signal would end, such as `timeout`, is passed over like a shell: what it has started may handle it.
 Workers::NoticePrograms Workers::programs_for_notice(int signal) const {
   NoticePrograms found;
-  for (const auto& [worker, programs] : living_programs()) {
+  const std::vector<Process> all = read_processes();
+  const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };
+  const auto is_passed_over = [&](const Process& one) { return runs_shell(one) || !handles(one); };
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const auto top = states_[i].is_alive ? find_process(states_[i].pid) : std::nullopt;
+    if (!top) {
+      continue;
+    }
     const std::size_t before = found.handling.size();
-    std::ranges::copy_if(programs, std::back_inserter(found.handling),
-                         [signal](const Process& one) { return survives(one.pid, signal); });
+    std::ranges::copy_if(through_shells({*top}, all, is_passed_over), std::back_inserter(found.handling), handles);
     if (found.handling.size() == before) {
-      found.without.push_back(worker);
+      found.without.push_back(i);
     }
   }
   return found;

@@ -112,8 +112,6 @@ class Workers {
   [[nodiscard]] const std::optional<Error>& terminal_refusal() const { return terminal_refusal_; }
 
  private:
-  [[nodiscard]] std::map<std::size_t, std::vector<Process>> living_programs() const;
-
   using Clock = std::chrono::steady_clock;
   struct State {
     pid_t pid = -1;

@@ -291,7 +291,8 @@ DialFailed Gang::describe_failure(const ListenFailure& failure) {
   }
   failed.why += holder.empty() ? "" : ", held by " + holder;
   const bool is_musters = holder.ends_with("(muster)");
-  if (setup_.config.is_port_given && !holder.empty() && !is_musters && Clock::now() - port_held_since_ >= kPortTimeout) {
+  if (setup_.config.is_port_given && !holder.empty() && !is_musters &&
+      Clock::now() - port_held_since_ >= kPortTimeout) {
     failed.end = EndKind::Incomplete;
     failed.why += ", which keeps it; give all nodes another one by --master-port";
   }

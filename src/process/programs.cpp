@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "environment/mounted_files.hpp"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,11 +12,15 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace muster {
 namespace {
@@ -65,6 +70,24 @@ std::multimap<std::string, pid_t> writers_of(const std::vector<Process>& program
   return writers;
 }
 
+/// True if one of these sets in a status file of /proc has the signal.
+bool has_signal(const std::string& file, std::initializer_list<const char*> sets, int signal) {
+  auto status = read_fields(file);
+  std::uint64_t signals = 0;
+  for (const char* const set : sets) {
+    constexpr int kHexadecimal = 16;
+    signals |= std::strtoull(status[set].c_str(), nullptr, kHexadecimal);
+  }
+  return ((signals >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
+}
+
+/// True if the thread is in sigtimedwait(2), during which the kernel shows what it waits for as not blocked.
+bool waits_for_signals(const std::string& thread) {
+  std::ifstream file(thread + "/syscall");
+  long number = -1;
+  return file >> number && number == SYS_rt_sigtimedwait;
+}
+
 }  // namespace
 
 bool runs_shell(const Process& process) {
@@ -74,13 +97,21 @@ bool runs_shell(const Process& process) {
 }
 
 bool survives(pid_t pid, int signal) {
-  auto status = read_fields("/proc/" + std::to_string(pid) + "/status");
-  std::uint64_t signals = 0;
-  for (const char* const set : {"SigCgt", "SigIgn"}) {
-    constexpr int kHexadecimal = 16;
-    signals |= std::strtoull(status[set].c_str(), nullptr, kHexadecimal);
+  const std::string process = "/proc/" + std::to_string(pid);
+  if (has_signal(process + "/status", {"SigCgt", "SigIgn"}, signal)) {
+    return true;
   }
-  return ((signals >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
+  bool is_blocked = false;  // by all of its threads, one of which waits for it
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(process + "/task", error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string thread = at->path().string();
+    is_blocked = has_signal(thread + "/status", {"SigBlk"}, signal) || waits_for_signals(thread);
+    if (!is_blocked) {
+      return false;
+    }
+  }
+  return is_blocked;
 }
 
 std::vector<Process> through_shells(const std::vector<Process>& tops, const std::vector<Process>& all,

@@ -16,7 +16,8 @@ namespace muster {
 /// True for a shell, by its executable, since a script has a name of its own. Where that may not be read, by its name.
 [[nodiscard]] bool runs_shell(const Process& process);
 
-/// True if the process has a handler for the signal, or ignores it.
+/// True if the process has a handler for the signal, ignores it, or blocks it in all threads, as one that waits for it
+/// by sigwait(3) or signalfd(2).
 [[nodiscard]] bool survives(pid_t pid, int signal);
 
 /// `tops`, and of each shell among them every living process that it has started, again through shells. A shell comes

@@ -365,7 +365,7 @@ def test_suspend_says_how_the_workers_were_told(muster, command):
 
 def test_the_status_lists_the_jobs_where_several_run(muster, tmp_path):
     (tmp_path / "folder").mkdir()
-    endless = ("--", "sleep", "600")
+    endless = ("--", "sh", "-c", "exec sleep 600", "sh")
     one = muster.start("--job-id=train", "--nproc-per-node=2", *endless, "--token=secret", cwd=tmp_path / "folder")
     other = muster.start(*endless)
     # TMPDIR of the test, where another test's jobs are not.
@@ -381,11 +381,11 @@ def test_the_status_lists_the_jobs_where_several_run(muster, tmp_path):
 
     listed = jobs[one.guard()]
     assert (listed["id"], listed["nodes"]) == ("train", 1)
-    assert listed["program"] == "sleep 600 --token=***"
+    assert listed["program"] == "sh -c exec sleep 600 sh --token=***"
     assert listed["folder"] == str(tmp_path / "folder")
     table = muster.run("status").out.lines
     assert re.match(r"JOB +PID +STATE +NODES +SINCE +PROGRAM +FOLDER$", table[0])
-    assert any(re.match(rf"train +{one.guard()} +running +1 +\S+ +sleep 600", row) for row in table)
+    assert any(re.match(rf"train +{one.guard()} +running +1 +\S+ +sh -c exec sleep 600", row) for row in table)
     assert muster.run("stop").code == 64, "one has to be named"
     for job in (one, other):
         job.signal(signal.SIGTERM)

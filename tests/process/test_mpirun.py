@@ -323,8 +323,8 @@ def test_a_symlink_by_the_name_of_mpirun_never_finds_itself(muster, tmp_path):
     with_another = muster.run("--", "mpirun", "--version", env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
 
     assert alone.code == 126
-    assert alone.said_about("cannot run 'mpirun'").endswith(
-        "it is muster under another name, and PATH has no other one"
+    assert alone.said_about(
+        "cannot run 'mpirun': it is muster under another name, and PATH has no other one: rank 0"
     )
     assert with_another.code == 0
     assert "Open MPI" in with_another.out.text

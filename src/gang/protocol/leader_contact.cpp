@@ -66,14 +66,15 @@ std::optional<LogLine> ConnectRetry::progress(Instant now) {
     return std::nullopt;
   }
   next_progress_ = now + kProgressInterval;
-  return LogLine{Level::Info, (leads_ ? "waiting to lead the job at " : "waiting for the leader at ") + leader_ + " for " + whole_seconds(now - since_) + ": " +
+  return LogLine{Level::Info, (leads_ ? "waiting to lead the job at " : "waiting for the leader at ") + leader_ +
+                                  " for " + whole_seconds(now - since_) + ": " +
                                   (last_failure_.empty() ? "no answer yet" : last_failure_) + "; giving up in " +
                                   whole_seconds(deadline_ - now)};
 }
 
 std::string ConnectRetry::describe_failure(Instant now) const {
-  return (leads_ ? "could not lead the job at " : "did not reach the leader at ") + leader_ + " within " + whole_seconds(now - since_) + " (" +
-         count_of(static_cast<std::size_t>(dials_), "attempt") +
+  return (leads_ ? "could not lead the job at " : "did not reach the leader at ") + leader_ + " within " +
+         whole_seconds(now - since_) + " (" + count_of(static_cast<std::size_t>(dials_), "attempt") +
          "): " + (last_failure_.empty() ? "it has not answered" : last_failure_);
 }
 

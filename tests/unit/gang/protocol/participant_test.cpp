@@ -80,7 +80,8 @@ TEST(Participant, SpreadsTheDialsOfManyAgents) {
 
 TEST(Participant, DoesNotTryAgainWhereThatCannotHelp) {
   ParticipantScenario scenario;
-  EXPECT_EQ(scenario.happen(DialFailed{"cannot listen on port 80: Permission denied", EndKind::SystemRefused}), "leave: failed 71");
+  EXPECT_EQ(scenario.happen(DialFailed{"cannot listen on port 80: Permission denied", EndKind::SystemRefused}),
+            "leave: failed 71");
 }
 
 TEST(Participant, SaysHowTheWaitGoes) {
