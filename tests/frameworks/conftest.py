@@ -116,7 +116,10 @@ def clean_environment():
     foreign = ("MUSTER_", "TORCHELASTIC_", "PET_", "OMPI_", "VC_", "VK_", "MARSV2_")
     workers = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
     return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(foreign) and name not in workers
+        "MUSTER_CONSOLE_TIME": "off",  # whole lines are compared
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(foreign) and name not in workers
+        },
     }

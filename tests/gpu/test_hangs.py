@@ -12,7 +12,7 @@ WORKERS = 4
 HUNG = 2
 LIMIT = 6  # seconds of quiet; 60 by default
 START = 120  # seconds until CUDA is ready
-NAMED = re.compile(r"^(?:muster: )?rank (\d+) \(.*, pid", re.MULTILINE)
+NAMED = re.compile(r"^(?:.*muster: )?rank (\d+) \(.*, pid", re.MULTILINE)
 SOURCES = {
     "recorder": {"NCCL_RAS_ENABLE": 0, "PATH": "/usr/bin:/bin"},  # without py-spy, unless it is beside the interpreter
     "ras": {"TORCH_FR_BUFFER_SIZE": 0, "TORCH_NCCL_TRACE_BUFFER_SIZE": 0},

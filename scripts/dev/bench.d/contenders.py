@@ -53,7 +53,7 @@ def environment():
     """This environment without what would configure a contender."""
     foreign = ("MUSTER_", "OMPI_", "TORCHELASTIC_", "PET_")
     clean = {name: text for name, text in os.environ.items() if not name.startswith(foreign)}
-    return {**clean, "OMP_NUM_THREADS": "1"}
+    return {**clean, "OMP_NUM_THREADS": "1", "MUSTER_CONSOLE_TIME": "off"}
 
 
 def compile_spawn_loop(root, folder):
