@@ -72,6 +72,20 @@ Result<> set_options(Settings& settings, const std::vector<po::option>& options,
 
 }  // namespace
 
+std::vector<Sourced<std::string>> values_of(const Option& option, const Settings& settings) {
+  const auto given = settings.find(option.name);
+  if (!given || !option.may_repeat()) {
+    return given ? std::vector{*given} : std::vector<Sourced<std::string>>();
+  }
+  std::vector<Sourced<std::string>> values;
+  const auto repeated = settings.starting_with(prefix_of_repeated(option.name));
+  values.reserve(repeated.size());
+  for (const auto& [name, value] : repeated) {
+    values.push_back(value);
+  }
+  return values;
+}
+
 std::string prefix_of_repeated(std::string_view option) {
   return std::string(option) + ":";
 }

@@ -39,19 +39,17 @@ struct Option {
 /// option's own name holds the last one.
 [[nodiscard]] std::string prefix_of_repeated(std::string_view option);
 
+/// The values of an option in the order in which they were given; empty: it was not.
+[[nodiscard]] std::vector<Sourced<std::string>> values_of(const Option& option, const Settings& settings);
+
 /// Reads the given options of this type of request, in the order of their rows.
 template <typename Request>
 [[nodiscard]] Result<> read_rows(Request& request, std::span<const Option> rows, const Settings& settings) {
   for (const Option& row : rows) {
     const bool is_ours = row.reader.request != nullptr && *row.reader.request == typeid(Request);
-    const auto given = is_ours ? settings.find(row.name) : std::nullopt;
-    if (given && !row.may_repeat()) {
-      TRY(row.reader.read(&request, *given));
-    }
-    if (given && row.may_repeat()) {
-      for (const auto& [unused, value] : settings.starting_with(prefix_of_repeated(row.name))) {
-        TRY(row.reader.read(&request, value));
-      }
+    const auto values = is_ours ? values_of(row, settings) : std::vector<Sourced<std::string>>();
+    for (const Sourced<std::string>& value : values) {
+      TRY(row.reader.read(&request, value));
     }
   }
   return {};

@@ -239,8 +239,9 @@ def test_a_lost_node_is_reported_once(gang, whose):
     job.jobs[victim].kill_agent()
     job.assert_codes(69, **{f"node_{victim}": 137})
 
-    told = job.jobs[survivor].said_about("lost")
+    told = job.jobs[survivor].said_about("was lost: ")
     assert re.search(f"was lost: it {GONE}", told)
+    assert "a node was lost; start the job again elsewhere" in job.jobs[survivor].said_about("exit code 69")
     assert "lost" not in job.jobs[survivor].said_about("asking 1 worker to end")
 
 
