@@ -110,29 +110,34 @@ std::vector<std::pair<std::string, std::string>> known_pages() {
 
 // The likeness of two messages: by their words and pairs of words, of which rare ones count more.
 
-/// Words in lower case; what stands in single quotes and what has a digit in it differs from run to run and is left out.
+/// The text without what stands in single quotes, which differs from run to run. An apostrophe behind a letter quotes
+/// nothing.
+std::string without_quoted(std::string_view text) {
+  std::string kept;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = text[i] == '\'' && (i == 0 || !is_letter_or_digit(text[i - 1]));
+    const std::size_t end = begins ? text.find('\'', i + 1) : std::string_view::npos;
+    if (end != std::string_view::npos) {
+      i = end;
+    }
+    kept += end == std::string_view::npos ? text[i] : ' ';
+  }
+  return kept;
+}
+
+/// Words in lower case, but none with a digit in it, which differ from run to run, too.
 std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool is_quoted = false;
-  bool has_digit = false;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ' ';
-    const bool begins_quote = c == '\'' && word.empty() && !is_quoted;
-    if (begins_quote || (c == '\'' && is_quoted)) {
-      is_quoted = begins_quote && text.find('\'', i + 1) != std::string_view::npos;
-      word.clear();
-    } else if (is_letter_or_digit(c) || c == '_') {
-      has_digit = has_digit || (c >= '0' && c <= '9');
-      word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    } else {
-      if (!word.empty() && !has_digit && !is_quoted) {
-        words.push_back(word);
-      }
-      word.clear();
-      has_digit = false;
+  std::vector<std::string> words(1);
+  for (const char c : lower_case(without_quoted(text))) {
+    if (is_letter_or_digit(c) || c == '_') {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
     }
   }
+  std::erase_if(words, [](const std::string& word) {
+    return word.empty() || word.find_first_of("0123456789") != std::string::npos;
+  });
   return words;
 }
 
@@ -140,7 +145,8 @@ std::set<std::string> features_of(std::string_view text) {
   const std::vector<std::string> words = words_of(text);
   std::set<std::string> features(words.begin(), words.end());
   for (std::size_t i = 1; i < words.size(); ++i) {
-    features.insert(words[i - 1] + " " + words[i]);
+    std::string pair = words[i - 1];
+    features.insert(pair.append(" ").append(words[i]));
   }
   return features;
 }
@@ -202,10 +208,7 @@ std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRo
 MessageIndex::MessageIndex(std::vector<MessageRow> rows) : rows_(std::move(rows)) {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     for (const std::string& message : rows_[row].messages) {
-      for (const std::string& feature : features_of(message)) {
-        having_[feature].push_back(messages_.size());
-      }
-      messages_.push_back({row, message, 0});
+      add(row, message);
     }
   }
   for (const auto& [feature, having] : having_) {
@@ -215,10 +218,22 @@ MessageIndex::MessageIndex(std::vector<MessageRow> rows) : rows_(std::move(rows)
   }
 }
 
+void MessageIndex::add(std::size_t row, const std::string& message) {
+  for (const std::string& feature : features_of(message)) {
+    having_[feature].push_back(messages_.size());
+  }
+  messages_.push_back({row, message, 0});
+}
+
+/// The messages that have a feature.
+std::span<const std::size_t> MessageIndex::having(const std::string& feature) const {
+  const auto found = having_.find(feature);
+  return found == having_.end() ? std::span<const std::size_t>() : std::span<const std::size_t>(found->second);
+}
+
 /// The weight of a feature: the fewer messages have it, the more it tells.
 double MessageIndex::weight_of(const std::string& feature) const {
-  const auto having = having_.find(feature);
-  const double count = having == having_.end() ? 1.0 : static_cast<double>(having->second.size());
+  const auto count = static_cast<double>(std::max<std::size_t>(having(feature).size(), 1));
   return std::log(1.0 + static_cast<double>(messages_.size()) / count);
 }
 
@@ -229,15 +244,12 @@ std::vector<double> MessageIndex::likeness_to(std::string_view text) const {
   std::vector<double> shared(messages_.size());
   double whole = 0;
   for (const std::string& feature : features_of(text)) {
-    const double weight = weight_of(feature);
-    whole += weight;
-    if (const auto having = having_.find(feature); having != having_.end()) {
-      for (const std::size_t message : having->second) {
-        shared[message] += weight;
-      }
+    whole += weight_of(feature);
+    for (const std::size_t message : having(feature)) {
+      shared[message] += weight_of(feature);
     }
   }
-  for (std::size_t i = 0; i < shared.size() && whole > 0; ++i) {
+  for (std::size_t i = 0; i < shared.size(); ++i) {
     shared[i] = shared[i] == 0 ? 0 : kOfText * shared[i] / whole + (1 - kOfText) * shared[i] / messages_[i].weight;
   }
   return shared;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,8 @@ class MessageIndex {
     double weight = 0;  ///< of all its features
   };
 
+  void add(std::size_t row, const std::string& message);
+  [[nodiscard]] std::span<const std::size_t> having(const std::string& feature) const;
   [[nodiscard]] double weight_of(const std::string& feature) const;
   [[nodiscard]] std::vector<double> likeness_to(std::string_view text) const;
 
