@@ -267,14 +267,17 @@ void Gang::lead_always() {
       ask_other_leader(as_incarnation(setup_.config.seed));
     }
     add(ParticipantEvent(describe_failure(*failure)));
-  } else if (setup_.config.job.most_nodes > 1) {
-    other_leader_.reset();
-    to_leader_.check_is_elsewhere([this] {
-      if (!is_done_ && leader_->state() == Leader::State::Rendezvous) {
-        ask_other_leader(incarnation_);
-      }
-    });
+    return;
   }
+  if (setup_.config.job.most_nodes == 1) {
+    return;
+  }
+  other_leader_.reset();
+  to_leader_.check_is_elsewhere([this] {
+    if (!is_done_ && leader_->state() == Leader::State::Rendezvous) {
+      ask_other_leader(incarnation_);
+    }
+  });
 }
 
 /// A port that a person has given and that a program other than muster keeps is not waited for: it would not go.

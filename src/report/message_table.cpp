@@ -158,9 +158,13 @@ std::vector<MessageRow> read_message_page(std::string_view markdown, const std::
   std::string above;  // what "As above" refers to
   for (const TableRow& row : read_tables(markdown, "Message")) {
     const std::string meaning = plain(row.cells.back());
-    const bool refers = meaning.starts_with("As above");
-    above = refers ? above : meaning;
-    rows.push_back({quoted_in(row.cells.front()), refers ? above + " " + meaning : meaning, page, row.section});
+    std::string whole = above;
+    if (meaning.starts_with("As above")) {
+      whole.append(" ").append(meaning);
+    } else {
+      whole = above = meaning;
+    }
+    rows.push_back({quoted_in(row.cells.front()), whole, page, row.section});
   }
   return rows;
 }
