@@ -135,7 +135,8 @@ def test_a_crash_during_the_stop_fails_without_changing_the_code(muster):
     assert job.report["first_failure"] is None
     assert {worker["outcome"] for worker in job.report["workers"]} == {"failed"}
     assert [other["signal"] for other in job.report["also_failed"]] == ["SIGSEGV"] * 2
-    assert job.said_about("also failed: ranks 0-1", "SIGSEGV")
+    told = [line for line in job.said if line.startswith("also failed: rank")]
+    assert told and all("SIGSEGV" in line for line in told)  # one line where both shells said the same
 
 
 @pytest.mark.kernel
