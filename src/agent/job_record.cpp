@@ -3,15 +3,13 @@
 
 #include "base/file_io.hpp"
 #include "base/log.hpp"
+#include "process/claimed_name.hpp"
 
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -49,19 +47,6 @@ std::string find_obstacle(const std::string& path) {
     error = {errno, std::generic_category()};
   }
   return error ? error.message() : "";
-}
-
-/// Claims a path by an abstract socket name, which the kernel frees with its owner. False: another agent of this host
-/// has the path. Where the system refuses sockets, the path counts as free.
-bool claim_path(const std::string& path, UniqueFd& claim) {
-  const std::string name = "muster-record-" + std::to_string(std::hash<std::string>()(path));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // after a zero byte: no file
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
-  return ::bind(claim.get(), place, size) == 0 || errno != EADDRINUSE;
 }
 
 }  // namespace
@@ -134,7 +119,7 @@ std::string JobRecord::path_for(const std::string& given) {
   for (int agent = 1; agent <= kMostAgents; ++agent) {
     const std::string number = agent == 1 ? "" : "-" + std::to_string(agent);
     own.replace_filename(stem + number + path.extension().string());
-    if (claim_path(own.string(), claim)) {
+    if (claim_name("muster-record-" + std::to_string(std::hash<std::string>()(own.string())), claim)) {
       break;
     }
   }

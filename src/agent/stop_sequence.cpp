@@ -38,7 +38,7 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }),
       last_moment_(input.io, kLastMoment, [this] { on_event(GraceEnded{}); }),
-      notice_timer_(input.io, kNoticeInterval, [this] { tell_programs(); }) {}
+      notice_timer_(input.io, kNoticeInterval, [this] { (void)tell_programs(); }) {}
 
 void StopSequence::note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
   if (most_grace) {
@@ -54,16 +54,15 @@ void StopSequence::send_notice(int signal) {
   is_notice_ = true;
   asks_adopted_ = true;
   request_.signal = signal;
-  log_.on_not_told(workers_.programs_for_notice(signal).without, signal);
-  tell_programs();
+  log_.on_not_told(tell_programs(), signal);
 }
 
-/// A program that has only begun handles the signal in a moment.
-void StopSequence::tell_programs() {
-  if (is_notice_) {
-    (void)sweeper_.send_stop_signal(workers_.programs_for_notice(request_.signal).handling, request_.signal);
-    notice_timer_.ask();
-  }
+/// Returns the workers without a program that handles the signal: one that has only begun does in a moment.
+std::vector<std::size_t> StopSequence::tell_programs() {
+  const Workers::NoticePrograms found = workers_.programs_for_notice(request_.signal);
+  (void)sweeper_.send_stop_signal(found.handling, request_.signal);
+  notice_timer_.ask();
+  return found.without;
 }
 
 void StopSequence::forget_notice() {
@@ -77,6 +76,7 @@ void StopSequence::forget_notice() {
 void StopSequence::send_stop_signal(int signal) {
   has_asked_ = true;
   is_notice_ = false;
+  notice_timer_.cancel();
   request_.signal = signal;
   request_.grace = grace_.length();
   const auto guards = sent_by_guard();

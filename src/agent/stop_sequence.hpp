@@ -78,7 +78,7 @@ class StopSequence : private StopTimersOwner {
   void ask(std::vector<std::vector<Process>> programs);
   void give_up_on_workers(const HelperTask::Answer& places);
   void keep(std::vector<hang::RankEvidence> found);
-  void tell_programs();
+  std::vector<std::size_t> tell_programs();
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void check_orphans();
   void check_rank_orphans();

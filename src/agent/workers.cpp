@@ -109,17 +109,23 @@ void Workers::abort(std::size_t worker) {
   }
 }
 
-std::vector<Process> Workers::programs_for(int signal) const {
-  std::vector<Process> workers;
-  for (const State& state : states_) {
-    if (auto process = state.is_alive ? find_process(state.pid) : std::nullopt) {
-      workers.push_back(std::move(*process));
+/// The living workers and, in the same order, their processes.
+std::pair<std::vector<std::size_t>, std::vector<Process>> Workers::living() const {
+  std::pair<std::vector<std::size_t>, std::vector<Process>> found;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (auto process = states_[i].is_alive ? find_process(states_[i].pid) : std::nullopt) {
+      found.first.push_back(i);
+      found.second.push_back(std::move(*process));
     }
   }
+  return found;
+}
+
+std::vector<Process> Workers::programs_for(int signal) const {
   std::vector<Process> informed;
-  for (const std::vector<Process>& programs : programs_of(workers)) {
-    std::ranges::move(informed_programs(programs, [signal](const Process& one) { return survives(one.pid, signal); }),
-                      std::back_inserter(informed));
+  const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };
+  for (const std::vector<Process>& programs : programs_of(living().second)) {
+    std::ranges::move(informed_programs(programs, handles), std::back_inserter(informed));
   }
   return informed;
 }
@@ -127,18 +133,15 @@ std::vector<Process> Workers::programs_for(int signal) const {
 /// A runner that the signal would end, such as `timeout`, is passed over like a shell: what it has started may handle it.
 Workers::NoticePrograms Workers::programs_for_notice(int signal) const {
   NoticePrograms found;
-  const std::vector<Process> all = read_processes();
   const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };
   const auto is_passed_over = [&](const Process& one) { return runs_shell(one) || !handles(one); };
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const auto top = states_[i].is_alive ? find_process(states_[i].pid) : std::nullopt;
-    if (!top) {
-      continue;
-    }
+  const auto [workers, tops] = living();
+  const auto programs = programs_of(tops, is_passed_over);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
     const std::size_t before = found.handling.size();
-    std::ranges::copy_if(through_shells({*top}, all, is_passed_over), std::back_inserter(found.handling), handles);
+    std::ranges::copy_if(programs[i], std::back_inserter(found.handling), handles);
     if (found.handling.size() == before) {
-      found.without.push_back(i);
+      found.without.push_back(workers[i]);
     }
   }
   return found;

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -112,6 +113,8 @@ class Workers {
   [[nodiscard]] const std::optional<Error>& terminal_refusal() const { return terminal_refusal_; }
 
  private:
+  [[nodiscard]] std::pair<std::vector<std::size_t>, std::vector<Process>> living() const;
+
   using Clock = std::chrono::steady_clock;
   struct State {
     pid_t pid = -1;

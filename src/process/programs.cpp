@@ -151,12 +151,14 @@ std::vector<Process> informed_programs(const std::vector<Process>& programs,
   return informed.empty() ? programs : informed;
 }
 
-std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops) {
-  const std::vector<Process> all = std::ranges::any_of(tops, runs_shell) ? read_processes() : std::vector<Process>();
+std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops,
+                                              const std::function<bool(const Process&)>& is_passed_over) {
+  const std::vector<Process> all =
+      std::ranges::any_of(tops, is_passed_over) ? read_processes() : std::vector<Process>();
   std::vector<std::vector<Process>> programs;
   programs.reserve(tops.size());
   for (const Process& top : tops) {
-    programs.push_back(through_shells({top}, all, runs_shell));
+    programs.push_back(through_shells({top}, all, is_passed_over));
   }
   return programs;
 }

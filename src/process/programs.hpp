@@ -34,7 +34,9 @@ namespace muster {
 [[nodiscard]] std::vector<Process> informed_programs(const std::vector<Process>& programs,
                                                      const std::function<bool(const Process&)>& survives_it);
 
-/// Calls `through_shells` for each of `tops`. Reads all processes only where a shell is among them.
-[[nodiscard]] std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops);
+/// Calls `through_shells` for each of `tops`; `is_passed_over` is its `is_a_shell`. Reads all processes only where one of
+/// them is passed over.
+[[nodiscard]] std::vector<std::vector<Process>> programs_of(
+    const std::vector<Process>& tops, const std::function<bool(const Process&)>& is_passed_over = runs_shell);
 
 }  // namespace muster

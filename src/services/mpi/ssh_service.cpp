@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
 #include "modes/ssh_files.hpp"
+#include "process/claimed_name.hpp"
 #include "process/worker_port.hpp"
 #include "services/mpi/running_values.hpp"
 #include "services/services.hpp"
@@ -45,19 +46,9 @@ else
 fi && : >ready
 )";
 
-/// Claims a port by an abstract socket name, because two jobs of one host that check the port at the same moment
-/// would both find it free. The name belongs to the network namespace, as the port does, and the kernel frees it with
-/// its owner. False: another job has the port.
-bool claim_port(std::uint16_t port, UniqueFd& claim) {
-  const std::string name = "muster-sshd-port-" + std::to_string(port);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // after a zero byte: no file
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
-  return ::bind(claim.get(), place, size) == 0 || errno != EADDRINUSE;
-}
+/// Beginning of the name by which a job claims a port, because two jobs of one host that check the port at the same
+/// moment would both find it free.
+constexpr const char* kPortClaim = "muster-sshd-port-";
 
 class SshService final : public Service {
  public:
@@ -131,7 +122,8 @@ class SshService final : public Service {
       return Error{ErrorKind::BadUsage, "sshd_port must be 1 to 65535, not '" + wanted + "'"};
     }
     port_number_ = static_cast<std::uint16_t>(*number);
-    if (is_first_ || (claim_port(port_number_, claim_) && WorkerPort::check_is_free(port_number_))) {
+    if (is_first_ ||
+        (claim_name(kPortClaim + std::to_string(port_number_), claim_) && WorkerPort::check_is_free(port_number_))) {
       return {};
     }
     auto fresh = TRY(WorkerPort::reserve());
