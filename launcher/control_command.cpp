@@ -137,11 +137,10 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   const json::value* const deadline = notice->get_object().if_contains("deadline");
   boost::system::error_code error;
   const double until = deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
-  const json::value* const told = notice->get_object().if_contains("told");
+  const std::string told(text_of(notice->get_object(), "told"));
   constexpr std::size_t kMostBytes = 512;
   return "the workers have " + format_seconds(std::max(until - control::now_since_1970(), 0.0)) + " s to save" +
-         (told != nullptr && told->is_string() ? "; " + one_line(std::string(told->get_string()), kMostBytes) : "") +
-         "\n";
+         (told.empty() ? "" : "; " + one_line(told, kMostBytes)) + "\n";
 }
 
 /// The answer has a sentence about NCCL if it was to be asked.

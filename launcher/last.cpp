@@ -31,7 +31,7 @@ constexpr auto kLastTable = std::to_array<Option>({
 });
 
 /// The answer of the helper process that reads the files: JSON, or all reports as text.
-std::string answer_with(const std::string& folder, std::size_t count, bool is_json) {
+std::string answer_with(const ReportsFolder& folder, std::size_t count, bool is_json) {
   json::array documents;
   std::string text;
   for (json::object& saved : read_saved_reports(folder, count)) {
@@ -66,16 +66,16 @@ Result<int> run_last(const CommandLine& line, const Snapshot& snapshot) {
   TRY(read_rows(options, last_options().options, line.settings));
   const auto given = line.settings.find(kCount);
   const int count = given ? TRY(read_number<1, kMostReports, "a number">(*given)) : 1;
-  const std::string folder = saved_reports_folder(snapshot.variables);
+  const ReportsFolder folder = saved_reports_folder(snapshot.variables);
   const auto answer = HelperTask::wait_for(
       {[&] { return answer_with(folder, static_cast<std::size_t>(count), options.is_json); }, kReadTimeout});
   if (!answer) {
     return Error{ErrorKind::System,
-                 "cannot read the last reports in '" + folder + "': its file system does not answer"};
+                 "cannot read the last reports in '" + folder.path + "': its file system does not answer"};
   }
   if (answer->empty()) {
     return Error{ErrorKind::Incomplete, "no report of a job of this user is kept" +
-                                            (folder.empty() ? "" : " in '" + folder + "'") +
+                                            (folder.path.empty() ? "" : " in '" + folder.path + "'") +
                                             "; jobs on a terminal keep theirs, others with --history N"};
   }
   return print(*answer);
@@ -85,8 +85,8 @@ std::optional<ReportKeeper> make_report_keeper(const Options& options, const std
                                                const Snapshot& snapshot) {
   const bool is_watched = ::isatty(STDERR_FILENO) != 0;
   const int keep = options.history.value_or(is_watched ? kUsualHistory : 0);
-  std::string folder = keep > 0 ? saved_reports_folder(snapshot.variables) : "";
-  if (folder.empty() || options.run.launcher) {  // the launcher keeps the report of all
+  ReportsFolder folder = saved_reports_folder(snapshot.variables);
+  if (keep == 0 || folder.path.empty() || options.run.launcher) {  // the launcher keeps the report of all
     return std::nullopt;
   }
   SavedJob job;
@@ -103,8 +103,7 @@ Result<> ReportKeeper::keep_report(const json::value& report, const std::vector<
   for (const ReportLine& line : lines) {
     texts.push_back(line.text);
   }
-  const json::value* const ended = report.is_object() ? report.get_object().if_contains("ended_at") : nullptr;
-  const std::string moment = ended != nullptr && ended->is_string() ? std::string(ended->get_string()) : "";
+  const std::string moment(report.is_object() ? text_of(report.get_object(), "ended_at") : "");
   return save_report(folder, moment + "-" + std::to_string(job.pid), saved_report(job, report, texts), keep);
 }
 

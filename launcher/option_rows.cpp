@@ -239,8 +239,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
     {"console-time", "FORM", "Input and output",
      "Begin muster's lines with the time: off, relative (since the start), utc, local. utc,workers: the workers' "
-     "lines, "
-     "too. Default: off where standard error is a terminal, else utc.",
+     "lines, too. Default: off where standard error is a terminal, else utc.",
      kInto<&RunOptions::console_times, read_console_times>, "off relative utc local"},
     {"color", "WHEN", "Input and output",
      "Colour on the console: auto (on a terminal, unless NO_COLOR is set), always, never.",
@@ -256,8 +255,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&Options::report, read_file_name>},
     {"history", "N", "Input and output",
      "Keep the reports of the newest N jobs of this user, which 'muster last' shows. Default: 20 where muster was "
-     "started "
-     "on a terminal, else 0.",
+     "started on a terminal, else 0.",
      kInto<&Options::history, read_number<0, 1'000, "a number of jobs">>},
     {"events", "FILE", "Input and output",
      "Write each transition of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end.",

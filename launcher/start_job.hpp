@@ -23,7 +23,7 @@ namespace muster {
 
 /// Keeps the report of a job for `muster last`.
 struct ReportKeeper {
-  std::string folder;
+  ReportsFolder folder;
   int keep = 0;  ///< reports
   SavedJob job;
 

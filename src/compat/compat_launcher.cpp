@@ -235,7 +235,7 @@ std::string spelled(const CommandLine& line, std::string_view name) {
   if (line.compat == nullptr) {
     return "--" + std::string(name);
   }
-  // What launchers call the options of which messages speak, where the name is another one.
+  // Names that launchers have for the options of which messages speak, where they are others.
   constexpr auto kOtherNames = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"nnodes", "num-nodes"},
       {"nnodes", "num-machines"},

@@ -39,14 +39,13 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-std::string text_at(const json::object& object, const char* name) {
-  const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? visible_line(std::string(value->get_string())) : "";
+std::string line_at(const json::object& object, const char* name) {
+  return visible_line(text_of(object, name));
 }
 
 }  // namespace
 
-std::string saved_reports_folder(const std::map<std::string, std::string>& variables) {
+ReportsFolder saved_reports_folder(const std::map<std::string, std::string>& variables) {
   const auto value = [&](const char* name) {
     const auto at = variables.find(name);
     return at == variables.end() || !at->second.starts_with('/') ? std::string() : at->second;
@@ -55,7 +54,7 @@ std::string saved_reports_folder(const std::map<std::string, std::string>& varia
   const std::string home = value("HOME");
   const std::string& owned = state.empty() ? home : state;
   const std::string place = state.empty() ? home + "/.local/state" : state;
-  return owned.empty() || is_of_another_user(owned) ? "" : place + "/muster/reports";
+  return {owned.empty() ? "" : place + "/muster/reports", owned};
 }
 
 std::string saved_report(const SavedJob& job, const json::value& report, const std::vector<std::string>& last_lines) {
@@ -78,7 +77,11 @@ std::string saved_report(const SavedJob& job, const json::value& report, const s
   return text;
 }
 
-Result<> save_report(const std::string& folder, const std::string& name, const std::string& text, int keep) {
+Result<> save_report(const ReportsFolder& reports, const std::string& name, const std::string& text, int keep) {
+  if (is_of_another_user(reports.home)) {
+    return {};
+  }
+  const std::string& folder = reports.path;
   std::error_code error;
   fs::create_directories(fs::path(folder).parent_path(), error);
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
@@ -88,37 +91,38 @@ Result<> save_report(const std::string& folder, const std::string& name, const s
   const std::vector<std::string> names = names_in(folder);
   const auto kept = std::min(names.size(), static_cast<std::size_t>(keep));
   for (const std::string& old : std::span(names).first(names.size() - kept)) {
-    (void)::unlink((folder + "/" + old).c_str());
+    (void)::unlink((fs::path(folder) / old).c_str());
   }
   return {};
 }
 
-std::vector<json::object> read_saved_reports(const std::string& folder, std::size_t most) {
-  std::vector<json::object> reports;
-  const std::vector<std::string> names = names_in(folder);
-  for (auto name = names.rbegin(); name != names.rend() && reports.size() < most; ++name) {
-    if (auto report = parse_object(read_untrusted_file(folder + "/" + *name, kMostFileBytes + 1))) {
-      reports.push_back(std::move(*report));
+std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most) {
+  std::vector<json::object> found;
+  const bool is_own = !is_of_another_user(reports.home);
+  const std::vector<std::string> names = is_own ? names_in(reports.path) : std::vector<std::string>();
+  for (auto name = names.rbegin(); name != names.rend() && found.size() < most; ++name) {
+    if (auto report = parse_object(read_untrusted_file(fs::path(reports.path) / *name, kMostFileBytes + 1))) {
+      found.push_back(std::move(*report));
     }
   }
-  std::ranges::reverse(reports);
-  return reports;
+  std::ranges::reverse(found);
+  return found;
 }
 
 std::string describe_saved_report(const json::object& saved) {
   const json::value* const value = saved.if_contains("report");
   const json::object report = value != nullptr && value->is_object() ? value->get_object() : json::object();
-  const std::string id = text_at(saved, "id");
-  std::string text = text_at(report, "started_at") + " to " + text_at(report, "ended_at") + ": " +
-                     (id.empty() ? "" : "'" + id + "', ") + text_at(saved, "program") + " in " +
-                     text_at(saved, "folder") + "\n";
+  const std::string id = line_at(saved, "id");
+  std::string text = line_at(report, "started_at") + " to " + line_at(report, "ended_at") + ": " +
+                     (id.empty() ? "" : "'" + id + "', ") + line_at(saved, "program") + " in " +
+                     line_at(saved, "folder") + "\n";
   const json::value* const lines = saved.if_contains("lines");
   const json::array shown = lines != nullptr && lines->is_array() ? lines->get_array() : json::array();
   for (const json::value& line : shown) {
     text += line.is_string() ? "  " + visible_line(std::string(line.get_string())) + "\n" : "";
   }
   if (shown.empty()) {  // of a remote launcher, whose first agent said them
-    text += "  " + text_at(report, "verdict") + ": " + text_at(report, "reason") + "\n";
+    text += "  " + line_at(report, "verdict") + ": " + line_at(report, "reason") + "\n";
   }
   return text;
 }

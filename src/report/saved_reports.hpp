@@ -20,10 +20,16 @@ struct SavedJob {
   pid_t pid = -1;       ///< of muster
 };
 
-/// "$XDG_STATE_HOME/muster/reports", else below ~/.local/state. Empty: there is no home, or it is another user's, as
-/// below sudo.
+/// The folder of the saved reports. Where `home` belongs to another user, as below sudo, nothing is kept and nothing is
+/// found.
+struct ReportsFolder {
+  std::string path;  ///< empty: there is no home
+  std::string home;  ///< or the folder for states that the user has named
+};
+
+/// "$XDG_STATE_HOME/muster/reports", else below ~/.local/state. Pure: the home's file system may hang.
 /// Source: https://specifications.freedesktop.org/basedir-spec/latest
-[[nodiscard]] std::string saved_reports_folder(const std::map<std::string, std::string>& variables);
+[[nodiscard]] ReportsFolder saved_reports_folder(const std::map<std::string, std::string>& variables);
 
 /// The file: the job, the report, and the last lines of the console, at most 1 MB: of a larger one the longest parts
 /// are left out.
@@ -32,11 +38,11 @@ struct SavedJob {
 
 /// Writes the file, which this user alone may read, and removes all reports but the newest `keep`; makes the folder.
 /// Blocks while the file system hangs. Fails with `System`.
-[[nodiscard]] Result<> save_report(const std::string& folder, const std::string& name, const std::string& text,
+[[nodiscard]] Result<> save_report(const ReportsFolder& reports, const std::string& name, const std::string& text,
                                    int keep);
 
 /// The newest saved reports, at most `most`, the oldest of them first. What is no report is left out.
-[[nodiscard]] std::vector<json::object> read_saved_reports(const std::string& folder, std::size_t most);
+[[nodiscard]] std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most);
 
 /// A saved report for people: which job, when, and its last lines.
 [[nodiscard]] std::string describe_saved_report(const json::object& saved);
