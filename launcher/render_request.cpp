@@ -27,7 +27,7 @@ constexpr auto kTable = std::to_array<Option>({
     {"name", "NAME", "Job",
      "Name of the job, and what its pods' names begin with. Behind a '-' at its end stand five letters that are drawn, "
      "such as train-x7k2p, so that two creates do not share a name."},
-    {"image", "IMAGE", "Job", "Image that holds muster and the program."},
+    {"image", "IMAGE", "Job", "Image that holds muster and the program; for dockerfile the one to put muster into."},
     {"nodes", "N", "Job", "Nodes of the job, each a pod. Default: 1."},
     {"grace", "SECONDS", "Job",
      "Time between asking workers to end and killing them. The platform is told to leave 15 s more. Default: 30.",
@@ -56,7 +56,9 @@ constexpr auto kTable = std::to_array<Option>({
      kInto<&ManifestRequest::name_space, read_name_space>},
     {"patch", "FILE", "Job",
      "For all else: YAML with 'metadata' or 'spec' of a pod, merged into each pod. Maps merge, and null takes a key "
-     "away; lists of things with a name merge by it (volume mounts by their path), other lists are replaced; the "
+     "away; lists of things with a name merge by it (volume mounts by their path, tolerations by their key), other "
+     "lists are "
+     "replaced; the "
      "container is 'muster' in each kind. For a script: lines, put behind its directives.",
      kInto<&ManifestRequest::patch_name, read_file_name>},
     {"env", "NAME=VALUE ...", "Each node", "Variable of the agents and the workers.",
@@ -88,10 +90,10 @@ constexpr auto kTable = std::to_array<Option>({
      "Memory, such as 512Gi, which is the limit, too. Default: 1Gi for each worker and no limit; for slurm, pbs and "
      "lsf "
      "what the site gives.",
-     kInto<&PodNeeds::memory, render::read_quantity>},
+     kInto<&PodNeeds::memory, render::read_memory>},
     {"shared-memory", "SIZE", "Each node",
      "Most that /dev/shm may hold, such as 64Gi; it counts as memory. Default: what the node allows.",
-     kInto<&ManifestRequest::shared_memory, render::read_quantity>},
+     kInto<&ManifestRequest::shared_memory, render::read_memory>},
     {"scheduler", "NAME", "Scheduling",
      "Who starts all pods or none: coscheduling or volcano. Default: volcano for volcano, else the cluster's own "
      "scheduler and --queue.",

@@ -32,8 +32,34 @@ bool are_ranks_by_place(const JobPlan& job) {
   return job.input && !has_table && !job.plan.awaits_table && job.others.empty();
 }
 
+/// Reads the memory of this node's control group, at most four times a second: a leader is asked by each node.
+class MemoryReader {
+ public:
+  explicit MemoryReader(const MemoryGroup& group) : group_(&group) {}
+
+  gang::MemoryUse read() {
+    constexpr std::chrono::milliseconds kFresh{250};
+    const auto now = std::chrono::steady_clock::now();
+    if (!read_at_ || now - *read_at_ >= kFresh) {
+      read_at_ = now;
+      use_ = {.used_mib = mebibytes(read_used_memory(*group_).value_or(0)),
+              .limit_mib = mebibytes(group_->limit),
+              .oom_kills = static_cast<int>(read_oom_counter(group_->oom_counter).value_or(0))};
+    }
+    return use_;
+  }
+
+ private:
+  static int mebibytes(std::uint64_t bytes) { return static_cast<int>(bytes >> 20U); }
+
+  const MemoryGroup* group_;
+  std::optional<std::chrono::steady_clock::time_point> read_at_;
+  gang::MemoryUse use_;
+};
+
 /// The gang's setup with one key for each exchanged value.
-gang::GangSetup setup_with_keys(const JobPlan& job) {
+gang::GangSetup setup_with_keys(const RunContext& run) {
+  const JobPlan& job = run.job;
   gang::GangSetup setup = job.gang;
   const LinkCapacity room = room_for_links(job);
   setup.config.most_links = room.nodes;
@@ -44,6 +70,7 @@ gang::GangSetup setup_with_keys(const JobPlan& job) {
       return ranks_at(input.mode.mode, input.cluster, placement);
     };
   }
+  setup.config.memory_use = [reader = MemoryReader(run.memory_group)]() mutable { return reader.read(); };
   return setup;
 }
 
@@ -61,7 +88,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       record_(loop_, shutdown_.pending_work(), run_),
       progress_(loop_.io(), loop_.helpers(), run.job.gang.config.options.restarts.progress_file),
       evidence_(loop_.io(), loop_.helpers(), run_),
-      gang_(loop_.io(), setup_with_keys(run.job), *this),
+      gang_(loop_.io(), setup_with_keys(run), *this),
       startup_(loop_.io(), run_, gang_),
       services_(loop_, shutdown_.pending_work(), run_, gang_, attempt_),
       reporter_(loop_, run_, gang_, services_, attempt_),

@@ -52,7 +52,7 @@ void Agent::on_job_end(const JobEnd& end) {
   record({.kind = ledger::Kind::JobEnded,
           .number = end.exit_code,
           .text = end.reason,
-          .memory_peak = record_.is_wanted() ? read_memory_peak(run_.oom_counter) : std::nullopt});
+          .memory_peak = record_.is_wanted() ? read_memory_peak(run_.memory_group) : std::nullopt});
   reporter_.end();
   control_.end(end.reason);
   loop_.page().decide(end.exit_code);

@@ -194,10 +194,14 @@ std::vector<std::string> AttemptResults::hints_for(const Failure& failure, std::
   facts.status = *failure.status;
   facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
   facts.use = from_.workers.use(worker);
-  const OomKills& before = from_.preparation.oom_kills();
-  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(before.file) : std::nullopt;
+  const MemoryGroup& group = from_.run.memory_group;
+  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(group.oom_counter) : std::nullopt;
   if (kills) {
-    facts.oom_kills = {.file = before.file, .before = before.before, .after = *kills};
+    facts.oom_kills = {.file = group.oom_counter,
+                       .before = from_.preparation.oom_kills_before(),
+                       .after = *kills,
+                       .limit = group.limit,
+                       .peak = read_memory_peak(group)};
   }
   return end_hints(facts);
 }

@@ -96,7 +96,9 @@ Result<> JobRecord::open() {
     const auto endpoint = TRY(metrics_endpoint(*options.metrics));
     if (endpoint) {
       server_.on_request = std::bind_front(&JobRecord::send_page, this);
-      TRY(server_.start(*endpoint));
+      if (const auto started = server_.start(*endpoint); !started) {  // such as another node of the job on this host
+        log_warning(started.error().message + "; going on without metrics");
+      }
     } else {
       metrics_file_ = path_for(options.metrics->value);
     }

@@ -152,7 +152,7 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
                                resources.ranks.path(),
                                run_id,
                                log_token,
-                               find_oom_counter()};
+                               find_memory_group()};
       exit_code = Agent(context, std::move(link)).run();
     }
     if (::getppid() != guard) {

@@ -238,7 +238,7 @@ StartPreparation::StartPreparation(const AttemptInput& input, LaunchPlan& plan, 
       services_(services),
       programs_(input.io, input.helpers, plan, input.run.variables),
       error_files_(input.io, input.helpers, plan, input.run.run_folder),
-      oom_kills_({.file = input.run.oom_counter, .before = read_oom_counter(input.run.oom_counter).value_or(0)}),
+      oom_kills_before_(read_oom_counter(input.run.memory_group.oom_counter).value_or(0)),
       ready_timer_(input.io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }) {}
 
 bool StartPreparation::begin(const std::function<void()>& then) {

@@ -92,7 +92,7 @@ class StartPreparation {
   [[nodiscard]] ErrorFiles& error_files() { return error_files_; }
   [[nodiscard]] const ErrorFiles& error_files() const { return error_files_; }
   /// Counted before the first worker; no file: unreadable.
-  [[nodiscard]] const OomKills& oom_kills() const { return oom_kills_; }
+  [[nodiscard]] std::uint64_t oom_kills_before() const { return oom_kills_before_; }
 
  private:
   LaunchPlan& plan_;
@@ -100,7 +100,7 @@ class StartPreparation {
   Services& services_;
   Programs programs_;
   ErrorFiles error_files_;
-  OomKills oom_kills_;
+  std::uint64_t oom_kills_before_;
   DelayedCall ready_timer_;
   int pending_steps_ = 0;
 };

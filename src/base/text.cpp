@@ -302,6 +302,16 @@ std::string format_seconds(double seconds) {
   return text.data();
 }
 
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr double kMebi = 1 << 20U;
+  constexpr double kGibi = 1 << 30U;
+  const auto size = static_cast<double>(bytes);
+  const bool is_large = size >= kGibi;
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), is_large ? "%.1f GiB" : "%.0f MiB", size / (is_large ? kGibi : kMebi));
+  return text.data();
+}
+
 std::string valid_utf8(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());

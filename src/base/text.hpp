@@ -83,6 +83,9 @@ inline constexpr std::size_t kMostOfRanges = 65'536;
 /// Seconds with two digits, "1.25"; for people, not for machines.
 [[nodiscard]] std::string format_seconds(double seconds);
 
+/// "63.8 GiB", or "512 MiB" below one GiB; for people, not for machines.
+[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+
 /// A copy that is valid UTF-8: each byte that is not part of a valid sequence becomes U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-// Finds this process's control groups in /proc/self/cgroup and mountinfo.
+// Finds this process's control groups in /proc/self/cgroup and mountinfo, and reads the files of its memory group.
 #include "environment/cgroups.hpp"
 
 #include "base/text.hpp"
@@ -125,35 +125,85 @@ std::vector<ControlGroup> own_cgroups(std::string_view controller) {
   return groups;
 }
 
-// The kernel counts before it sends the signal, so a process that has seen the death reads the new count.
+namespace {
 
-std::string find_oom_counter() {
-  for (const ControlGroup& group : own_cgroups("memory")) {
-    std::string file = group.folders.front() + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
-    if (read_oom_counter(file)) {
-      return file;
-    }
-  }
-  return {};
+std::optional<std::uint64_t> read_number(const std::string& path) {
+  std::ifstream file(path);
+  std::uint64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
 }
 
-std::optional<std::uint64_t> read_oom_counter(const std::string& file) {
-  std::ifstream lines(file);
+/// The number behind the first of these names in a file of lines "name number".
+std::optional<std::uint64_t> read_named_number(const std::string& path, std::string_view wanted) {
+  std::ifstream lines(path);
   std::string name;
-  std::uint64_t count = 0;
-  while (lines >> name >> count) {
-    if (name == "oom_kill") {
-      return count;
+  std::uint64_t number = 0;
+  while (lines >> name >> number) {
+    if (name == wanted) {
+      return number;
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> read_memory_peak(const std::string& oom_counter) {
-  const std::string folder = oom_counter.substr(0, oom_counter.rfind('/') + 1);
-  std::ifstream file(folder + (oom_counter.ends_with("memory.events") ? "memory.peak" : "memory.max_usage_in_bytes"));
-  std::uint64_t bytes = 0;
-  return !folder.empty() && file >> bytes ? std::optional(bytes) : std::nullopt;
+/// Version 2 writes "max" where there is no limit, version 1 the largest multiple of a page.
+std::optional<std::uint64_t> read_limit(const std::string& folder, int version) {
+  constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62U;
+  const auto limit = read_number(folder + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes"));
+  return limit && *limit > 0 && *limit < kNoLimit ? limit : std::nullopt;
+}
+
+void note_limit(MemoryGroup& found, const std::string& folder) {
+  const auto limit = read_limit(folder, found.version);
+  if (limit && (found.limited.empty() || *limit < found.limit)) {
+    found.limited = folder;
+    found.limit = *limit;
+  }
+}
+
+}  // namespace
+
+MemoryGroup find_memory_group() {
+  for (const ControlGroup& group : own_cgroups("memory")) {
+    std::string file = group.folders.front() + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
+    if (!read_oom_counter(file)) {
+      continue;
+    }
+    MemoryGroup found{.oom_counter = std::move(file), .limited = {}, .version = group.version};
+    for (const std::string& folder : group.folders) {
+      note_limit(found, folder);
+    }
+    return found;
+  }
+  return {};
+}
+
+// The kernel counts before it sends the signal, so a process that has seen the death reads the new count.
+
+std::optional<std::uint64_t> read_oom_counter(const std::string& file) {
+  return read_named_number(file, "oom_kill");
+}
+
+std::optional<std::uint64_t> read_memory_peak(const MemoryGroup& group) {
+  const std::string folder = group.oom_counter.substr(0, group.oom_counter.rfind('/') + 1);
+  return read_number(folder + (group.version == 2 ? "memory.peak" : "memory.max_usage_in_bytes"));
+}
+
+std::optional<std::uint64_t> read_used_memory(const MemoryGroup& group) {
+  if (group.limited.empty()) {
+    return std::nullopt;
+  }
+  const bool is_new = group.version == 2;
+  const auto used = read_number(group.limited + (is_new ? "/memory.current" : "/memory.usage_in_bytes"));
+  if (!used || *used < group.limit / 2) {
+    return used;
+  }
+  std::uint64_t caches = 0;
+  for (const char* const name : {"inactive_file", "active_file"}) {
+    caches +=
+        read_named_number(group.limited + "/memory.stat", is_new ? name : "total_" + std::string(name)).value_or(0);
+  }
+  return *used - std::min(caches, *used);
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds this process's control groups, in version 1 and version 2, and the OOM counter of its memory group.
+// Finds this process's control groups, in version 1 and version 2, and reads what its memory group uses.
 
 #include <cstdint>
 #include <optional>
@@ -20,14 +20,27 @@ struct ControlGroup {
 /// version 1, and that of version 2.
 [[nodiscard]] std::vector<ControlGroup> own_cgroups(std::string_view controller);
 
-/// File in which the kernel counts the OOM kills in this process's memory group and the groups below it:
-/// memory.events, or memory.oom_control in version 1. Empty: there is none.
-[[nodiscard]] std::string find_oom_counter();
+/// This process's memory group, and what bounds it.
+struct MemoryGroup {
+  /// File in which the kernel counts the OOM kills in the group and those below it: memory.events, or
+  /// memory.oom_control in version 1. Empty: there is none.
+  std::string oom_counter;
+  std::string limited;      ///< folder of the group, this one or an ancestor, with the lowest limit; empty: no limit
+  std::uint64_t limit = 0;  ///< in bytes
+  int version = 0;
+};
+
+[[nodiscard]] MemoryGroup find_memory_group();
 
 /// Number of OOM kills so far; empty when `file` cannot be read.
 [[nodiscard]] std::optional<std::uint64_t> read_oom_counter(const std::string& file);
 
-/// Most bytes of memory that the group of this OOM counter has used; empty: the kernel does not tell.
-[[nodiscard]] std::optional<std::uint64_t> read_memory_peak(const std::string& oom_counter);
+/// Most bytes of memory that the group has used, file caches included; empty: the kernel does not tell.
+[[nodiscard]] std::optional<std::uint64_t> read_memory_peak(const MemoryGroup& group);
+
+/// Bytes that the limited group uses, without file caches, which the kernel takes back before it kills for want of
+/// memory. Empty: there is no limit, or the kernel does not tell. The caches are only read near the limit, as that
+/// costs the kernel a walk over all CPUs.
+[[nodiscard]] std::optional<std::uint64_t> read_used_memory(const MemoryGroup& group);
 
 }  // namespace muster

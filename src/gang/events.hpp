@@ -85,6 +85,16 @@ struct StallBegun {
   std::vector<int> ranks;  ///< for which the others wait; empty: nobody is named
 };
 
+/// Memory of a node's control group, as far as the node can see it.
+struct MemoryUse {
+  int used_mib = 0;   ///< mebibytes, without file caches
+  int limit_mib = 0;  ///< mebibytes; 0: no limit is visible
+  int oom_kills = 0;  ///< processes that the kernel has killed there so far
+
+  /// True if one large allocation may use up the rest.
+  [[nodiscard]] bool is_short() const { return limit_mib > 0 && used_mib >= limit_mib - limit_mib / 10; }
+};
+
 /// Time that this node's workers may live without a heartbeat of their agent: the other nodes rely on it. The guard
 /// kills them all when the agent has not renewed the lease for `limit`, and at `gone_by` in any case.
 struct Lease {

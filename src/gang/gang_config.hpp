@@ -2,6 +2,7 @@
 
 // Holds the options of the gang: joining, restarts, heartbeats and the choice of the leader.
 
+#include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
 #include "gang/net/token.hpp"
 #include "platforms/facts.hpp"
@@ -87,6 +88,8 @@ struct GangConfig {
   std::string last_verdict;  ///< verdict of the last earlier run; empty: unknown
   /// Sorted ranks of the node in a place, for the leader; empty: only that node knows them.
   std::function<std::vector<int>(const Placement&)> ranks_at{};
+  /// Memory of this node, for its heartbeats.
+  std::function<MemoryUse()> memory_use = [] { return MemoryUse{}; };
   std::uint64_t seed = 0;  ///< differs between agents, to spread the dials of thousands of them
 };
 

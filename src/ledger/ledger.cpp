@@ -30,16 +30,6 @@ std::string duration(double seconds) {
   return std::to_string(minutes / kMinute) + " h " + std::to_string(minutes % kMinute) + " min";
 }
 
-std::string size_text(std::uint64_t bytes) {
-  constexpr double kMega = 1 << 20U;
-  constexpr double kGiga = 1 << 30U;
-  const auto size = static_cast<double>(bytes);
-  const bool is_large = size >= kGiga;
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), is_large ? "%.1f GiB" : "%.0f MiB", size / (is_large ? kGiga : kMega));
-  return text.data();
-}
-
 }  // namespace
 
 const char* name_of(Phase phase) {
@@ -147,10 +137,10 @@ std::string Ledger::closing_line() const {
 std::string Ledger::describe_memory() const {
   std::string text;
   if (worker_peak_.bytes > 0) {
-    text = "; most memory of a worker " + size_text(worker_peak_.bytes) +
+    text = "; most memory of a worker " + format_bytes(worker_peak_.bytes) +
            (worker_peak_.rank ? " (rank " + std::to_string(*worker_peak_.rank) + ")" : "");
   }
-  return text + (node_peak_ > 0 ? "; of this node's control group " + size_text(node_peak_) : "");
+  return text + (node_peak_ > 0 ? "; of this node's control group " + format_bytes(node_peak_) : "");
 }
 
 }  // namespace muster::ledger

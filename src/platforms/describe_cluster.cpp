@@ -192,6 +192,9 @@ void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterReques
   const auto most = is_asked ? facts.grace->value * 4 / 5 : grace;
   if (request.grace) {
     grace = *request.grace;
+    const bool is_cut = facts.grace && grace > facts.grace->value;
+    cluster.decisions.push_back({"grace", format_seconds(std::chrono::duration<double>(grace).count()) + " s",
+                                 is_cut ? "--grace, of which the platform's SIGKILL cuts the end off" : "--grace"});
   } else if (most < grace) {
     grace = most;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace);

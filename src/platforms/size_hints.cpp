@@ -30,6 +30,9 @@ constexpr auto kRanks = std::to_array<std::string_view>({"RANK", "PROCNO"});
 constexpr auto kLists =
     std::to_array<std::string_view>({"HOSTS", "HOSTNAMES", "MACHINES", "IPS", "NODELIST", "HOSTLIST"});
 
+/// Last words of numbers of nodes, and of lists of nodes.
+constexpr auto kPlurals = std::to_array<std::string_view>({"NODES", "HOSTS", "MACHINES", "PODS"});
+
 /// Words in names of numbers within one machine, and of bounds.
 constexpr auto kInnocentWords = std::to_array<std::string_view>(
     {"LOCAL", "PER", "MAX", "MIN", "GPU", "GPUS", "CPU", "CPUS", "NUMA", "LOADER", "DATALOADER"});
@@ -78,6 +81,7 @@ struct Form {
   enum class Kind {
     Nothing,
     Number,
+    Plural,  ///< a number by its value: *_NODES, where services have lists as well
     Index,
     List
   };
@@ -141,6 +145,17 @@ Form form_of(std::string_view name) {
   return form;
 }
 
+Form form_of(std::string_view name, const std::string& value) {
+  Form form = form_of(name);
+  const std::string last(name.substr(name.rfind('_') + 1));
+  if (contains(kPlurals, last) && form.kind != Form::Kind::Number && parse_integer(trim(value), 0, kMostNodes)) {
+    form.kind = Form::Kind::Plural;
+    form.member = member_of(last);
+    form.prefix = form.prefix == last ? form.member : form.prefix;
+  }
+  return form;
+}
+
 /// True where the name alone speaks of nodes.
 bool is_of_nodes(const Form& form, std::string_view name) {
   switch (form.kind) {
@@ -150,6 +165,7 @@ bool is_of_nodes(const Form& form, std::string_view name) {
       return contains(kNodes, form.member) && name.ends_with("RANK");
     case Form::Kind::List:
       return name.ends_with("LIST") || names_host_file(name);
+    case Form::Kind::Plural:  // a service's replicas as well
     case Form::Kind::Nothing:
       break;
   }
@@ -237,7 +253,8 @@ int number_said_by(std::string_view name, const std::string& value) {
   return !error && document.is_structured() ? count_texts(document) : count_hosts(text);
 }
 
-/// True where another variable of the same prefix is this node's index below `number`, or a list of as many hosts.
+/// True where another variable of the same prefix is this node's index below `number`, or a list of as many hosts. A
+/// plural's index must be more than an id.
 bool has_partner(std::string_view name, const Form& form, int number, const Snapshot& snapshot) {
   return std::ranges::any_of(snapshot.variables, [&](const auto& variable) {
     const auto& [other, value] = variable;
@@ -245,16 +262,18 @@ bool has_partner(std::string_view name, const Form& form, int number, const Snap
       return false;
     }
     const Form partner = form_of(other);
-    const bool is_partner = partner.prefix == form.prefix && !(form.member + partner.member).empty();
+    const bool is_plural = form.kind == Form::Kind::Plural;
+    const bool is_partner = partner.prefix == form.prefix && !(form.member + partner.member).empty() &&
+                            !(is_plural && partner.member.empty() && other.ends_with("ID"));
     return is_partner && ((partner.kind == Form::Kind::Index && parse_integer(value, 0, number)) ||
-                          (partner.kind == Form::Kind::List && number_said_by(other, value) == number));
+                          (partner.kind == Form::Kind::List && !is_plural && number_said_by(other, value) == number));
   });
 }
 
 /// Adds a variable that no platform has, by its name.
 void add_guess(std::vector<Counter>& counters, const std::string& name, const std::string& value,
                const Snapshot& snapshot) {
-  const Form form = form_of(name);
+  const Form form = form_of(name, value);
   Counter counter{{shortened(value), from_variable(name)}};
   const bool is_known = contains(kKnownRanks, name);
   if (is_known || form.kind == Form::Kind::Index) {
@@ -266,8 +285,8 @@ void add_guess(std::vector<Counter>& counters, const std::string& name, const st
   } else if (form.kind != Form::Kind::Nothing) {
     counter.count = number_said_by(name, value);
   }
-  counter.is_alone =
-      !is_known && (form.kind != Form::Kind::Number || !has_partner(name, form, counter.count, snapshot));
+  counter.is_alone = !is_known && ((form.kind != Form::Kind::Number && form.kind != Form::Kind::Plural) ||
+                                   !has_partner(name, form, counter.count, snapshot));
   counter.counts_processes = matches_any(name, kOfProcesses);
   if (is_known || ((is_of_nodes(form, name) || !counter.is_alone) && !is_of_platform(form.prefix))) {
     counters.push_back(std::move(counter));

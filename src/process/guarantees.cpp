@@ -266,7 +266,7 @@ SystemCapabilities probe_system() {
   answers.close_range = answer_of(::syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC));
   answers.threads = probe_threads();
   answers.bind_to_memory = answer_of(::syscall(SYS_set_mempolicy, kNoSuchPolicy, nullptr, 0), EINVAL);
-  answers.oom_counter = read_oom_counter(find_oom_counter()) ? 0 : ENOENT;
+  answers.oom_counter = read_oom_counter(find_memory_group().oom_counter) ? 0 : ENOENT;
   answers.is_filtered = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
   answers.gains_nothing = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
   rlimit limit{};

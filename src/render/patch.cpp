@@ -11,10 +11,11 @@
 namespace muster::render {
 namespace {
 
-/// The text by which an item of a list is told from the others: a volume may be mounted at several paths. Empty: none.
+/// The text by which an item of a list is told from the others: a volume may be mounted at several paths, and a
+/// toleration has the key of its taint. Empty: none.
 std::string key_of(const json::value& item) {
   const json::object* const object = item.if_object();
-  for (const char* const key : {"mountPath", "name"}) {
+  for (const char* const key : {"mountPath", "name", "key"}) {
     const json::value* const found = object == nullptr ? nullptr : object->if_contains(key);
     if (found != nullptr && found->is_string()) {
       return std::string(found->get_string());
@@ -92,6 +93,23 @@ Result<> check_root(const json::value& root, const std::string& name) {
       return bad("its '" + std::string(key) + "' is no map");
     }
   }
+  const json::object* const spec = root.get_object().contains("spec") ? root.at("spec").if_object() : nullptr;
+  if (spec != nullptr && spec->contains("template")) {  // the level above, of a Deployment or a Job
+    return bad("its 'spec' has a 'template'");
+  }
+  return {};
+}
+
+/// Fails for a container that the patch has added without an image: its name was meant for another one.
+Result<> check_containers(const json::value& pod, const std::string& name) {
+  boost::system::error_code missing;
+  const json::value* const list = pod.find_pointer("/spec/containers", missing);
+  for (const json::value& one : list != nullptr && list->is_array() ? list->get_array() : json::array()) {
+    if (!one.is_object() || !one.get_object().contains("image")) {
+      return Error{ErrorKind::BadData, name + ": the container '" + one_line(key_of(one), 80) +
+                                           "' has no image; the one of the job is named 'muster' in a patch"};
+    }
+  }
   return {};
 }
 
@@ -117,6 +135,7 @@ Result<std::string> patched_pod(std::string_view pod, std::string_view patch, co
   TRY(check_root(changes.root, patch_name));
   rename_container(changes.root, container);
   merge(whole.root, changes.root);
+  TRY(check_containers(whole.root, patch_name));
   return std::string(trim(to_yaml(whole.root)));
 }
 

@@ -143,6 +143,13 @@ Result<std::string> read_quantity(const Sourced<std::string>& text) {
                 "a quantity above 0 as Kubernetes writes it, such as 16, 500m, 64Gi or 1.5Ti", kMostOfLabel);
 }
 
+Result<std::string> read_memory(const Sourced<std::string>& text) {
+  constexpr std::int64_t kMebibyte = 1'000 * (std::int64_t{1} << 20U);  // in thousandths
+  const auto quantity = parse_quantity(text.value);
+  return accept(quantity && *quantity >= kMebibyte, text,  // 512 is meant as mebibytes or gibibytes
+                "an amount of memory of 1Mi or more with its unit, such as 512Gi or 1.5Ti", kMostOfLabel);
+}
+
 Result<std::map<std::string, std::string>> read_selector(const Sourced<std::string>& text) {
   std::map<std::string, std::string> selector;
   for (const std::string& piece : pieces_of(text.value)) {

@@ -79,6 +79,8 @@ struct PodNeeds {
 
 /// A quantity above zero.
 [[nodiscard]] Result<std::string> read_quantity(const Sourced<std::string>& text);
+/// At least a mebibyte, so that a forgotten unit is noticed.
+[[nodiscard]] Result<std::string> read_memory(const Sourced<std::string>& text);
 
 /// Labels such as "pool=train,disk=ssd".
 [[nodiscard]] Result<std::map<std::string, std::string>> read_selector(const Sourced<std::string>& text);

@@ -3,6 +3,7 @@
 // A run on this node: the job, its options, its folders, and what is done at its end.
 
 #include "base/result.hpp"
+#include "environment/cgroups.hpp"
 #include "gang/gang_config.hpp"
 #include "inputs/input_files.hpp"
 #include "plan/launch_plan.hpp"
@@ -63,9 +64,9 @@ struct RunContext {
   const std::string& rank_place;     ///< for the folders of ranks; empty: none
   std::string run_id = {};           ///< of a one-node job without an id: a random UUID, as in torchrun
   std::string log_token = {};        ///< makes the log directory's name unique among runs
-  /// Path of the cgroup's OOM counter; empty: none. Found once, before other nodes depend on this agent: the kernel
-  /// delays the answer while anyone moves a process between control groups.
-  std::string oom_counter = {};
+  /// Found once, before other nodes depend on this agent: the kernel delays the answer while anyone moves a process
+  /// between control groups.
+  MemoryGroup memory_group = {};
 };
 
 }  // namespace muster

@@ -36,12 +36,21 @@ bool is_used_up(double used, std::uint64_t limit) {
   return used >= most - kSlack * std::sqrt(most);
 }
 
+/// A container sees its own limit, but not that of its pod.
+std::string describe_limit(const OomKills& kills) {
+  if (kills.limit == 0) {
+    return "no limit is visible here, so the machine or a group above this one had no memory left";
+  }
+  return "the limit is " + format_bytes(kills.limit) +
+         (kills.peak ? ", and the most that was used " + format_bytes(*kills.peak) : "");
+}
+
 /// The kernel does not report why it sent SIGKILL: its OOM counter and the CPU time are the evidence.
 std::string hint_of_kill(const EndFacts& facts) {
   const auto& kills = facts.oom_kills;
   if (kills && kills->after > kills->before) {
     return "the kernel killed for want of memory: oom_kill in '" + kills->file + "' went from " +
-           std::to_string(kills->before) + " to " + std::to_string(kills->after);
+           std::to_string(kills->before) + " to " + std::to_string(kills->after) + "; " + describe_limit(*kills);
   }
   const auto& limit = facts.use.limits.hard_cpu_seconds;
   if (limit && is_used_up(facts.use.cpu_seconds, *limit)) {

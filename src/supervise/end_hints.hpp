@@ -31,6 +31,8 @@ struct OomKills {
   std::string file;  ///< the file that has the count
   std::uint64_t before = 0;
   std::uint64_t after = 0;
+  std::uint64_t limit = 0;              ///< bytes that the group may use; 0: no limit is visible
+  std::optional<std::uint64_t> peak{};  ///< most bytes that it has used; empty: the kernel does not tell
 };
 
 /// The facts about the end of a process.

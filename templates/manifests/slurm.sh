@@ -12,7 +12,8 @@
 #SBATCH --mem={memory}
 #SBATCH --mem={all_memory}
 #SBATCH --time={time}
-# Before the time limit every agent gets SIGTERM, so early that the workers have their whole grace.
+# Before the time limit every agent gets SIGTERM, so early that the workers have their whole grace. Slurm sends it to
+# the workers themselves as well: a program that does not catch it ends at once.
 #SBATCH --signal=TERM@{notice}
 #SBATCH --{requeue}
 #SBATCH --open-mode=append

@@ -671,7 +671,7 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         ("slurm --name a --nodes 2:4 -- x", "--nodes is '2:4'"),
         ("slurm --name a --nnodes 2 -- x", "unknown option '--nnodes'; did you mean '--nodes'?"),
         ("slurm --name a --devices -1 -- x", "--devices is '-1'"),
-        ("slurm --name a --memory 8GB -- x", "--memory is '8GB', expected a quantity above 0"),
+        ("slurm --name a --memory 8GB -- x", "--memory is '8GB', expected an amount of memory"),
         ("slurm --name a --volume /a:/b -- x", "--image is missing: --volume is a folder of the container"),
         ("slurm --name a --image b --volume claim:/b -- x", "--volume is 'claim:/b', expected a folder of the node as its source"),
         ("slurm --name a --resource rdma/hca=1 -- x", "--resource is 'rdma/hca=1', expected NAME=NUMBER with a name of the site's"),

@@ -171,13 +171,24 @@ write("\\n")
 
 
 def test_a_resized_terminal_shows_each_bar_once_at_the_end(muster):
-    """In a terminal that breaks rows anew, as most do."""
+    """In a terminal that breaks rows anew, as most do. tmux tells the new size to the program some time after it has
+    broken the rows: what a program draws in between is erased by the old size. So nothing is drawn in between."""
+    tmux = f"tmux -S {muster.folder}/tmux"
     script = f"""
+import subprocess
+def output_of(command):
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
+def wait_until(condition):
+    while not condition():
+        time.sleep(0.05)
 write("begin\\n")
 for step in range(101):
     write(f"\\r{{'#' * 90}} {{step:3}}%")
     if step == 50 and os.environ["RANK"] == "0":
-        os.system("tmux -S {muster.folder}/tmux resize-window -x 60 -y 40")
+        wait_until(lambda: output_of("{tmux} capture-pane -p").count(" 50%") == 4)
+        pane = output_of("{tmux} display -p '#{{pane_tty}}'").strip()
+        output_of("{tmux} resize-window -x 60 -y 40")
+        wait_until(lambda: os.get_terminal_size(os.open(pane, os.O_RDONLY | os.O_NOCTTY)).columns == 60)
         open("{muster.folder}/narrow", "w").close()
     if step == 50:
         wait_for("{muster.folder}/narrow")

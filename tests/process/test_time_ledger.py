@@ -234,7 +234,7 @@ def test_a_request_is_bounded(muster):
     assert job.end() == 143
 
 
-def test_a_port_that_is_taken_is_an_error(muster):
+def test_a_port_that_is_taken_costs_the_metrics_and_not_the_job(muster):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -242,9 +242,9 @@ def test_a_port_that_is_taken_is_an_error(muster):
 
         job = muster.run(f"--metrics=127.0.0.1:{port}", "--", "echo", "worked")
 
-    assert job.code == 71
-    assert job.said_about(f"cannot listen for --metrics on port {port}", "Address already in use")
-    assert "worked" not in job.out.text
+    assert job.code == 0
+    assert job.said_about(f"cannot listen for --metrics on port {port}", "Address already in use; going on without metrics")
+    assert "worked" in job.out.text
 
 
 def test_metrics_in_a_file_are_whole_and_for_all(muster, tmp_path):

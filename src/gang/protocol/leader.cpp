@@ -174,8 +174,9 @@ void Leader::give_up_late_nodes(Instant now) {
 
 // --- Messages -----------------------------------------------------------------------------------
 
-void Leader::take(LinkId link, const Heartbeat& /*beat*/, Instant /*now*/) {
-  gang_.send(link, Heartbeat{});
+void Leader::take(LinkId link, const Heartbeat& beat, Instant now) {
+  gang_.roster.find(link)->memory.note(beat.memory, now);
+  gang_.send(link, Heartbeat{gang_.config.memory_use()});
 }
 
 /// The node's inputs have arrived, or it waits for them again before the next attempt.
@@ -437,7 +438,8 @@ void Leader::disconnect(LinkId link, const std::string& why, Instant now) {
 /// A node of this attempt is lost, and its processes may still be alive.
 void Leader::lose(LinkId link, const std::string& why, Instant now) {
   Member& member = *gang_.roster.find(link);
-  const std::string reason = "node " + to_string(*member.node_rank) + ", " + describe(member) + ", was lost: it " + why;
+  const std::string reason = "node " + to_string(*member.node_rank) + ", " + describe(member) + ", was lost: it " +
+                             why + member.memory.describe(now);
   gang_.fence.note_loss(member.last_heard);
   member.has_ended = true;
   gang_.attempt.note_node_ended();

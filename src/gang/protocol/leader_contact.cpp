@@ -133,6 +133,10 @@ void LeaderLiveness::heartbeat_soon(Instant now) {
   next_heartbeat_ = std::min(next_heartbeat_, now + heartbeat_interval());
 }
 
+void LeaderLiveness::hurry(Instant now) {
+  next_heartbeat_ = std::min(next_heartbeat_, now + heartbeat_interval() / 4);
+}
+
 Instant LeaderLiveness::next_wake() const {
   return std::min(next_heartbeat_, last_heard_ + silence_limit());
 }

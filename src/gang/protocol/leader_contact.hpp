@@ -76,6 +76,8 @@ class LeaderLiveness {
   /// Time after the last message of this node when the leader may start without it; 0: it never does.
   void on_start(double orphan_limit_seconds);
   void heartbeat_soon(Instant now);
+  /// Brings the next heartbeat forward: what this node has to tell may soon be the last that is heard of it.
+  void hurry(Instant now);
 
   [[nodiscard]] std::chrono::milliseconds heartbeat_timeout() const { return heartbeat_timeout_; }
   [[nodiscard]] bool is_admitted() const { return is_admitted_; }

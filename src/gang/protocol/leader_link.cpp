@@ -68,7 +68,8 @@ void LeaderLink::seek(const std::string& why, Instant now) {
 void LeaderLink::lose(const std::string& why, Instant now) {
   gone_by_ = must_be_gone();
   const auto most_grace = may_be_replaced() ? liveness_.time_without_leader(now) : std::nullopt;
-  attempt_.end_without_leader("the leader at " + membership_.leader + " was lost: it " + why, most_grace);
+  attempt_.end_without_leader(
+      "the leader at " + membership_.leader + " was lost: it " + why + leaders_memory_.describe(now), most_grace);
 }
 
 void LeaderLink::cut_off(std::string why, Instant now) {
@@ -109,7 +110,8 @@ void LeaderLink::take(const Refused& refused, Instant now) {
   }
 }
 
-void LeaderLink::take(const Heartbeat& /*beat*/, Instant /*now*/) {
+void LeaderLink::take(const Heartbeat& beat, Instant now) {
+  leaders_memory_.note(beat.memory, now);
   liveness_.on_answer();
 }
 
@@ -161,7 +163,11 @@ void LeaderLink::on(const Wake& /*wake*/, Instant now) {
 
 void LeaderLink::send_heartbeats(Instant now) {
   if (liveness_.take_heartbeat(now)) {
-    membership_.send(Heartbeat{});
+    const MemoryUse memory = membership_.config.memory_use();
+    membership_.send(Heartbeat{memory});
+    if (memory.is_short()) {
+      liveness_.hurry(now);
+    }
   }
   if (std::string silence = liveness_.silence(now); !silence.empty()) {
     cut_off(std::move(silence), now);

@@ -6,6 +6,7 @@
 #include "gang/protocol/leader_contact.hpp"
 #include "gang/protocol/membership.hpp"
 #include "gang/protocol/node_attempt.hpp"
+#include "gang/protocol/node_memory.hpp"
 
 #include <optional>
 #include <string>
@@ -58,6 +59,7 @@ class LeaderLink {
   NodeAttempt& attempt_;
   ConnectRetry connect_retry_;
   LeaderLiveness liveness_;
+  NodeMemory leaders_memory_;
   bool is_spare_ = false;
   bool runs_without_us_ = false;      ///< a spare of a job that has been started
   std::string lost_while_spare_;      ///< reason; empty: it has its leader or a seat, or has had no leader yet

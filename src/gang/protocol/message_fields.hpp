@@ -72,6 +72,7 @@ inline constexpr Integer kRank{0, kMostRank};
 inline constexpr Integer kCount{1, kMostRank};
 inline constexpr Integer kNumber{0, kMostInt};
 inline constexpr Optional<Integer> kRareNumber{kRank};
+inline constexpr Optional<Integer> kRareAmount{kNumber};
 inline constexpr Integer kPid{-1, kMostInt};
 inline constexpr Integer kSignal{1, 64};
 inline constexpr Integer kPort{0, 65'535};
@@ -243,7 +244,11 @@ void describe(Io& io, InputStatus& preparing) {
 }
 
 template <typename Io>
-void describe(Io& /*io*/, Heartbeat& /*beat*/) {}
+void describe(Io& io, Heartbeat& beat) {
+  io("memory_used_mib", beat.memory.used_mib, kRareAmount);
+  io("memory_limit_mib", beat.memory.limit_mib, kRareAmount);
+  io("oom_kills", beat.memory.oom_kills, kRareAmount);
+}
 
 template <typename Io>
 void describe(Io& io, Failed& failed) {

@@ -87,8 +87,11 @@ struct InputStatus {
   int exit_code = 0;      ///< not 0: the wait failed, and the job ends with this code
 };
 
-/// Shows that the agent is alive; the leader answers with the same message.
-struct Heartbeat {};
+/// Shows that the agent is alive; the leader answers with the same message. Each tells its own node's memory, which
+/// tells the other why it was lost.
+struct Heartbeat {
+  MemoryUse memory{};
+};
 
 /// Reports the first failure of this node in this attempt.
 struct Failed {

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/messages.hpp"
+#include "gang/protocol/node_memory.hpp"
 #include "platforms/facts.hpp"
 #include "platforms/placement.hpp"
 
@@ -41,6 +42,7 @@ struct Member {
   std::optional<int> leaving_after;  ///< the signal after which it leaves
   int announced = 0;                 ///< lines for all consoles since `announced_since`
   Instant announced_since;
+  NodeMemory memory{};                 ///< as its heartbeats tell
   std::string waits_for;               ///< see `InputStatus`; changed by Roster::note_inputs
   std::optional<JobEnd> cannot_go_on;  ///< why it lacks what another attempt needs
 

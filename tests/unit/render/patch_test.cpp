@@ -16,6 +16,7 @@ spec:
   hostNetwork: false
   containers:
     - name: pytorch
+      image: i
       env:
         - name: A
           value: "1"
@@ -41,15 +42,31 @@ TEST(PatchedPod, MergesNamedThingsByTheirNamesAndReplacesOtherLists) {
   EXPECT_EQ(
       patched(
           "spec:\n  containers:\n    - name: muster\n      args: [y]\n      env: [{name: B, value: \"2\"}, {name: A, "
-          "value: \"3\"}]\n    - name: sidecar\n"),
-      R"({"restartPolicy":"Never","hostNetwork":false,"containers":[{"name":"pytorch","env":[{"name":"A","value":"3"},)"
-      R"({"name":"B","value":"2"}],"volumeMounts":[{"name":"a","mountPath":"/a"}],"args":["y"]},{"name":"sidecar"}]})");
+          "value: \"3\"}]\n    - name: sidecar\n      image: s\n"),
+      R"({"restartPolicy":"Never","hostNetwork":false,"containers":[{"name":"pytorch","image":"i","env":[{"name":"A","value":"3"},)"
+      R"({"name":"B","value":"2"}],"volumeMounts":[{"name":"a","mountPath":"/a"}],"args":["y"]},{"name":"sidecar","image":"s"}]})");
 }
 
 TEST(PatchedPod, TellsMountsOfOneVolumeByTheirPaths) {
   EXPECT_NE(patched("spec: {containers: [{name: muster, volumeMounts: [{name: a, mountPath: /b}]}]}")
                 .find(R"([{"name":"a","mountPath":"/a"},{"name":"a","mountPath":"/b"}])"),
             std::string::npos);
+}
+
+TEST(PatchedPod, AddsTolerationsOfOtherTaints) {
+  const auto pod = patched_pod("spec: {tolerations: [{key: a, operator: Exists}]}",
+                               "spec: {tolerations: [{key: b, operator: Exists}, {key: a, effect: NoExecute}]}",
+                               "my.yaml", "muster");
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(json::serialize(parse_yaml(*pod, "pod", Scalars::Typed)->root.at("spec").at("tolerations")),
+            R"([{"key":"a","operator":"Exists","effect":"NoExecute"},{"key":"b","operator":"Exists"}])");
+}
+
+TEST(PatchedPod, RefusesAPatchThatWasMeantForAnotherPlace) {
+  EXPECT_EQ(patched("spec: {containers: [{name: trainer, workingDir: /a}]}"),
+            "my.yaml: the container 'trainer' has no image; the one of the job is named 'muster' in a patch");
+  EXPECT_EQ(patched("spec: {template: {spec: {hostNetwork: true}}}"),
+            "my.yaml: its 'spec' has a 'template', expected 'metadata' or 'spec' of a pod at its root");
 }
 
 TEST(PatchedPod, KeepsTheTypesOfBoth) {

@@ -25,8 +25,14 @@ TEST(EndHints, SaysNothingWhereThereIsNothingToAdd) {
 TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
   EndFacts facts = ended_by(SIGKILL);
   facts.oom_kills = OomKills{"/sys/fs/cgroup/job/memory.events", 2, 3};
-  EXPECT_EQ(end_hints(facts), Hints{"the kernel killed for want of memory: oom_kill in "
-                                    "'/sys/fs/cgroup/job/memory.events' went from 2 to 3"});
+  const std::string killed =
+      "the kernel killed for want of memory: oom_kill in '/sys/fs/cgroup/job/memory.events' went from 2 to 3; ";
+  EXPECT_EQ(end_hints(facts),
+            Hints{killed + "no limit is visible here, so the machine or a group above this one had no memory left"});
+  facts.oom_kills->limit = std::uint64_t{64} << 30U;
+  EXPECT_EQ(end_hints(facts), Hints{killed + "the limit is 64.0 GiB"});
+  facts.oom_kills->peak = std::uint64_t{512} << 20U;
+  EXPECT_EQ(end_hints(facts), Hints{killed + "the limit is 64.0 GiB, and the most that was used 512 MiB"});
   facts.oom_kills->after = 2;
   EXPECT_EQ(end_hints(facts),
             Hints{"muster did not send this SIGKILL, and the kernel's OOM killer did not either: oom_kill "

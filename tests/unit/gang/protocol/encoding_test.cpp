@@ -117,6 +117,7 @@ std::vector<Message> all_messages() {
           InputStatus{"waited in vain", 75},
           InputStatus{},
           Heartbeat{},
+          Heartbeat{{.used_mib = 65'331, .limit_mib = 65'536, .oom_kills = 2}},
           Failed{1, some_failure()},
           Failed{1, unstarted},
           Failed{1, exited},
