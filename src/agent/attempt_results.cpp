@@ -207,13 +207,17 @@ std::vector<std::string> AttemptResults::hints_for(const Failure& failure, std::
 }
 
 /// True if the worker failed too close to the first one to know their order, or both died of one signal that muster
-/// forwarded to all.
+/// forwarded to all. Without a first one here, another node has ended the attempt: a worker that had ended by itself
+/// before this node heard of that may have been the first of the job.
 bool AttemptResults::is_suspect(const WorkerEnded& failed) const {
   const auto first = from_.supervisor.conclusion().first_failure;
   if (!hang_.empty()) {
     return first == failed.worker;
   }
-  if (!first || !from_.supervisor.status(*first)) {
+  if (!first) {
+    return failed.exited_before_stop;
+  }
+  if (!from_.supervisor.status(*first)) {
     return false;
   }
   const WorkerEnded& earliest = from_.supervisor.failed().front();

@@ -84,9 +84,14 @@ void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
     }
   }
   const bool lists_all = end.also_failed.count == static_cast<int>(end.also_failed.listed.size());
-  lines.push_back({Level::Error, "it is named because " + std::string(describe(classify(first))) +
-                                     "; too close to it for their order to be known failed: " + others.describe() +
-                                     services + (lists_all ? "" : " and others")});
+  const std::string who = others.describe() + services + (lists_all ? "" : " and others");
+  lines.push_back(
+      {Level::Error, first.was_asked
+                         ? "it is named because it had written an error of its own before it was asked to end; failed "
+                           "before it, but only because of a lost peer: " +
+                               who
+                         : "it is named because " + std::string(describe(classify(first))) +
+                               "; too close to it for their order to be known failed: " + who});
 }
 
 /// Failures that look the same, in the order in which they are listed.
@@ -141,6 +146,13 @@ std::string describe_places(const AlikeFailures& alike) {
   return who + ", " + where;
 }
 
+/// True if the last lines of `other` are those of `first`, of which it may have kept fewer.
+bool has_same_lines(const Failure& first, const Failure& other) {
+  Failure compared = other;
+  compared.status = first.status;
+  return is_alike(first, compared);
+}
+
 /// Adds ranks that had written an error of their own when they were asked to end: the reason may stand there.
 void add_asked(std::vector<ReportLine>& lines, const JobEnd& end) {
   constexpr int kShown = 3;
@@ -151,9 +163,13 @@ void add_asked(std::vector<ReportLine>& lines, const JobEnd& end) {
       break;
     }
     const bool is_one = alike.size() == 1;
-    lines.push_back({Level::Error, describe_places(alike) + (is_one ? ", which was" : ", which were") +
-                                       " only asked to end, had written an error of " + (is_one ? "its" : "their") +
-                                       " own before" + (is_one ? ":" : ", the same:")});
+    const std::string who = describe_places(alike) + (is_one ? ", which was" : ", which were") + " only asked to end, ";
+    if (has_same_lines(*end.first_failure, *alike.front())) {
+      lines.push_back({Level::Error, who + "had written the same before"});
+      continue;
+    }
+    lines.push_back({Level::Error, who + "had written an error of " + (is_one ? "its" : "their") + " own before" +
+                                       (is_one ? ":" : ", the same:")});
     for (const std::string& line : alike.front()->last_lines) {
       lines.push_back({Level::Error, "  | " + line});
     }

@@ -8,6 +8,7 @@
 #include <array>
 #include <csignal>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -99,6 +100,22 @@ Failure take_most_likely(std::vector<Failure>& suspects) {
   Failure taken = std::move(*first);
   suspects.erase(first);
   return taken;
+}
+
+void prefer_own_error(Failure& first, OtherFailures& others) {
+  static const std::vector<std::string_view> naming_words = patterns_of("names ");
+  const auto reason = std::ranges::find_if(others.listed, [](const Failure& other) {
+    return other.was_asked && !has_any(lower_case(join(other.last_lines, "\n")), naming_words);
+  });
+  if (reason == others.listed.end() || classify(first) != FailureKind::LostPeer) {
+    return;
+  }
+  first.knows_order = false;
+  reason->knows_order = false;
+  if (reason->status && reason->status->signal()) {
+    reason->exit_code = first.exit_code;
+  }
+  std::swap(first, *reason);
 }
 
 }  // namespace muster

@@ -121,8 +121,13 @@ std::string describe_failure(const Failure& failure) {
 void OtherFailures::add(Failure failure) {
   const std::size_t most_lines = failure.was_asked ? 10 : 3;  // of a traceback, or of what is most likely a consequence
   ++count;
-  if (listed.size() >= kMostListed) {
-    return;
+  if (listed.size() >= kMostListed) {  // one that may be the reason is worth more than a consequence
+    const auto other =
+        std::find_if(listed.rbegin(), listed.rend(), [](const Failure& known) { return !known.was_asked; });
+    if (!failure.was_asked || other == listed.rend()) {
+      return;
+    }
+    listed.erase(std::next(other).base());
   }
   auto& lines = failure.last_lines;
   lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), most_lines)));
@@ -200,7 +205,11 @@ std::string describe_exit(const JobEnd& end) {
   if (!end.first_failure || end.first_failure->is_early_exit) {
     return code;
   }
-  return code + ": that of " + name_of_failed(*end.first_failure) + ", the first failure";
+  const Failure& first = *end.first_failure;
+  const std::string place = end.gang.nodes == 1 ? "" : " on node " + to_string(first.node) + " (" + first.host + ")";
+  const std::string first_failure = first.knows_order ? "the first failure" : "probably the first failure";
+  return code + ": " + (first.was_asked ? "" : "that of ") + name_of_failed(first) + place +
+         (first.was_asked ? " is " : ", ") + first_failure;
 }
 
 }  // namespace muster

@@ -149,6 +149,35 @@ def test_an_error_that_a_stopped_rank_had_written_before_is_shown(muster, tmp_pa
     assert not any("SignalException" in line for line in job.said)
 
 
+# Rank 0 fails, and takes longer to end than its victim: it closes its connection, and waits in an exit handler.
+SLOW_EXIT = """
+import atexit, os, signal, sys
+
+def upload():
+    open("closed", "w").close()
+    signal.pause()
+
+if os.environ["RANK"] == "0":
+    atexit.register(upload)
+    raise KeyError("missing_key")
+open("closed").close()
+sys.exit("RuntimeError: Connection closed by peer [127.0.0.1]:4711")
+"""
+
+
+def test_a_rank_that_ends_after_its_victims_is_named(muster, tmp_path):
+    os.mkfifo(tmp_path / "closed")
+
+    job = muster.run("--nproc-per-node=2", "--", sys.executable, "-c", SLOW_EXIT, report=True)
+
+    assert job.code == 1
+    assert job.said_about("rank 0 probably failed first", "signal SIGTERM")
+    assert job.said_about("only because of a lost peer: rank 1")
+    assert "  | KeyError: 'missing_key'" in job.said
+    assert job.said[-1] == "exit code 1: rank 0 is probably the first failure"
+    assert job.report["first_failure"]["global_rank"] == 0
+
+
 def test_a_stopped_rank_that_only_lost_its_peer_is_not_accused(muster, tmp_path):
     job = end_of_monitored_barrier(muster, tmp_path, "RuntimeError: [gloo] Connection reset by peer")
 

@@ -82,6 +82,9 @@ void CurrentAttempt::rank_failures() {
   failures_.clear();
   others.add(std::exchange(other_failures_, {}));
   other_failures_ = std::move(others);
+  if (is_by_failure && !left_before(*first_failure_)) {
+    prefer_own_error(*first_failure_, other_failures_);
+  }
 }
 
 void CurrentAttempt::note_progress(std::optional<bool> made_progress) {

@@ -234,6 +234,36 @@ TEST(DescribeOutcome, ShowsTheErrorOfARankThatWasOnlyAskedToEnd) {
   EXPECT_EQ(to_document(outcome).at("also_failed").at(0).at("asked_to_end"), true);
 }
 
+TEST(DescribeOutcome, DoesNotRepeatTheLinesOfTheFirstFailure) {
+  Outcome outcome = failure(ExitStatus::exited(3));
+  outcome.end.first_failure->last_lines = {"one", "KeyError"};
+  Failure asked = other_failure(8);
+  asked.was_asked = true;
+  asked.last_lines = {"KeyError"};
+  outcome.end.also_failed.add(asked);
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(std::ranges::count(lines, "  | KeyError"), 1);
+  EXPECT_EQ(
+      std::ranges::count(lines, "rank 8, node 1 (gpu-17), which was only asked to end, had written the same before"),
+      1);
+}
+
+TEST(DescribeOutcome, SaysWhyARankIsNamedThatEndedAfterItsVictims) {
+  Outcome outcome = failure(ExitStatus::exited(3));
+  outcome.nodes = outcome.end.gang.nodes = 2;
+  outcome.end.first_failure->was_asked = true;
+  outcome.end.first_failure->knows_order = false;
+  outcome.end.also_failed.add(other_failure(8));
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(lines[0].find("rank 10 probably failed first: "), 0U);
+  EXPECT_EQ(lines[1],
+            "it is named because it had written an error of its own before it was asked to end; failed before it, but "
+            "only because of a lost peer: rank 8");
+  EXPECT_EQ(lines.back(), "exit code 3: rank 10 on node 1 (gpu-17) is probably the first failure");
+}
+
 TEST(DescribeOutcome, ShowsTheSameErrorOfSeveralThatWereOnlyAskedOnce) {
   Outcome outcome = failure(ExitStatus::exited(3));
   for (const int rank : {8, 9}) {

@@ -116,6 +116,20 @@ TEST(LikeliestFirst, TheFirstOfSimilarFailuresIsNamed) {
   EXPECT_EQ(most_likely_first(std::vector{code}), 0U);
 }
 
+TEST(OtherFailures, KeepTheRankThatWasAskedHoweverManyVictimsThereAre) {
+  OtherFailures others;
+  for (std::size_t i = 0; i < OtherFailures::kMostListed; ++i) {
+    others.add(failure_with(ExitStatus::exited(1)));
+  }
+  Failure asked = failure_with(ExitStatus::signalled(SIGTERM));
+  asked.was_asked = true;
+  others.add(asked);
+
+  EXPECT_EQ(others.count, static_cast<int>(OtherFailures::kMostListed) + 1);
+  EXPECT_EQ(others.listed.size(), OtherFailures::kMostListed);
+  EXPECT_TRUE(others.listed.back().was_asked);
+}
+
 TEST(OtherFailures, KeepsFewLastLinesAndCountsAllFailures) {
   OtherFailures others;
   for (int i = 0; i < 20; ++i) {

@@ -112,6 +112,53 @@ TEST(CurrentAttempt, NamesTheFirstReportedOfSimilarFailures) {
   EXPECT_FALSE(attempt.first_failure()->knows_order);
 }
 
+/// A rank that only lost its peer, and one that muster asked to end, which had written these lines before.
+CurrentAttempt attempt_with_asked(const std::vector<std::string>& lines, bool has_leaver = false) {
+  Failure lost_peer = failure_of(0, ExitStatus::exited(3));
+  lost_peer.exit_code = 3;
+  lost_peer.last_lines = {"RuntimeError: Connection reset by peer"};
+  Failure asked = failure_of(2, ExitStatus::signalled(SIGTERM));
+  asked.was_asked = true;
+  asked.last_lines = lines;
+  OtherFailures others;
+  others.add(asked);
+  CurrentAttempt attempt;
+  attempt.begin({kOwnLink, 7}, kNow);
+  if (has_leaver) {
+    Succeeded left;
+    left.pid = 4711;
+    attempt.note_success(NodeRank{0}, "host-a", left);
+  }
+  attempt.note_first_failure(lost_peer);
+  attempt.note_failure(std::move(lost_peer));
+  attempt.note_other_failures(std::move(others));
+  attempt.rank_failures();
+  return attempt;
+}
+
+TEST(CurrentAttempt, NamesTheRankWhoseErrorCameBeforeItsVictimsAndWhoseEndCameAfterThem) {
+  const CurrentAttempt attempt = attempt_with_asked({"Traceback (most recent call last):", "KeyError: 'x'"});
+
+  const Failure& first = *attempt.first_failure();
+  EXPECT_EQ(first.global_rank.value, 2);
+  EXPECT_TRUE(first.was_asked);
+  EXPECT_FALSE(first.knows_order);
+  EXPECT_EQ(first.exit_code, 3) << "its own would be that of muster's signal";
+  ASSERT_EQ(attempt.other_failures().count, 1);
+  EXPECT_EQ(attempt.other_failures().listed[0].global_rank.value, 0);
+}
+
+TEST(CurrentAttempt, DoesNotNameTheRankThatNamesAnother) {
+  const CurrentAttempt attempt =
+      attempt_with_asked({"Traceback (most recent call last):", "Rank 3 failed to pass monitoredBarrier in 2000 ms"});
+  EXPECT_EQ(attempt.first_failure()->global_rank.value, 0);
+}
+
+TEST(CurrentAttempt, DoesNotNameARankWithAnErrorWhereAnotherHadLeft) {
+  const CurrentAttempt attempt = attempt_with_asked({"Traceback (most recent call last):", "KeyError: 'x'"}, true);
+  EXPECT_EQ(attempt.first_failure()->global_rank.value, 0) << "it lost the rank that left, and says so";
+}
+
 TEST(CurrentAttempt, KeepsAnEarlyExitWhateverFailsThen) {
   Failure early = failure_of(1, ExitStatus::exited(0));
   early.is_early_exit = true;
