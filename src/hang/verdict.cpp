@@ -370,9 +370,10 @@ std::string describe_work(const Verdict& verdict, const std::vector<RankEvidence
   const auto one = std::ranges::find(evidence, verdict.ranks.front(), &RankEvidence::rank);
   const bool is_one = verdict.ranks.size() == 1;
   const long share = one == evidence.end() ? 0 : std::lround(one->cpu_share * kPercent);
-  return "the job waits for " + describe_ranks(verdict.ranks) + (is_one ? ", which works: " : ", which work: ") +
+  const std::string work = share > 0 ? (is_one ? "works" : "work") : (is_one ? "polls or reads" : "poll or read");
+  return "the job waits for " + describe_ranks(verdict.ranks) + ", which " + work + ": " +
          (is_one ? "" : "rank " + std::to_string(verdict.ranks.front()) + " ") +
-         (share > 0 ? std::to_string(share) + " % of a CPU, " : "") +
+         (share > 0 ? std::to_string(share) : "less than 1") + " % of a CPU, " +
          (one == evidence.end() || one->place.stack.empty() ? "no Python stack" : "at " + describe(one->place));
 }
 

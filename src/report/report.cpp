@@ -300,7 +300,9 @@ json::value gang_document(const Outcome& outcome) {
 json::array past_attempts_document(const Outcome& outcome) {
   json::array attempts;
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
-    attempts.push_back(json::object{{"attempt", past.attempt}, {"reason", past.reason}});
+    attempts.push_back(json::object{{"attempt", past.attempt},
+                                    {"reason", past.reason},
+                                    {"stderr_tail", json::array(past.last_lines.begin(), past.last_lines.end())}});
   }
   return attempts;
 }
@@ -342,6 +344,9 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
     if (!past.is_loss || !outcome.reported_attempts.contains(past.attempt)) {  // each loss is reported once
       lines.push_back({Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
+      if (!past.last_lines.empty()) {
+        lines.push_back({Level::Warning, "  | " + past.last_lines.back()});
+      }
     }
   }
 }

@@ -42,7 +42,8 @@ std::string describe_limit(const OomKills& kills) {
     return "no limit is visible here, so the machine or a group above this one had no memory left";
   }
   return "the limit is " + format_bytes(kills.limit) +
-         (kills.peak ? ", and the most that was used " + format_bytes(*kills.peak) : "");
+         (kills.peak ? ", and the most that was used " + format_bytes(*kills.peak) : "") +
+         "; raise the limit, or use less memory";
 }
 
 /// The kernel does not report why it sent SIGKILL: its OOM counter and the CPU time are the evidence.
@@ -93,6 +94,11 @@ std::vector<std::string> end_hints(const EndFacts& facts) {
   std::vector<std::string> hints;
   if (std::string hint = hint_of_signal(facts); !hint.empty()) {
     hints.push_back(std::move(hint));
+  }
+  if (facts.last_output.find("No space left on device") != std::string::npos) {
+    hints.push_back(
+        "its last words tell of a full disk: make room where it writes ('df -h' on this node), or let it "
+        "write elsewhere");
   }
   const auto& memory = facts.use.limits.address_space;
   if (memory && is_about_memory(facts.last_output)) {

@@ -44,7 +44,7 @@ enum class FailureKind {
 /// Takes it out of them. Of several it is not known which was the first.
 [[nodiscard]] Failure take_most_likely(std::vector<Failure>& suspects);
 
-/// Where `first` shows only that a peer was gone: takes the first of `others` that had written an error of its own when
+/// If `first` shows only that a peer was gone: takes the first of `others` that had written an error of its own when
 /// it was asked to end, and does not name another rank there; puts `first` in its place among them. Its exit code becomes
 /// the first's where muster's own signal ended it.
 void prefer_own_error(Failure& first, OtherFailures& others);

@@ -118,8 +118,10 @@ struct Arrival {
 struct PastAttempt {
   int attempt = 0;
   std::string reason;
-  bool is_loss = false;  ///< of a node
+  bool is_loss = false;                   ///< of a node
+  std::vector<std::string> last_lines{};  ///< of the first failure's standard error, at most `kPastLines`
 };
+inline constexpr std::size_t kPastLines = 10;
 
 /// Facts about all nodes of the job, for the report.
 struct GangRecord {

@@ -39,7 +39,7 @@ ALL = [name for file in sorted(FOLDER.glob("*.py")) for name in re.findall(r"^de
 PACKAGES = {name: name.split("_")[0] for name in ALL if name.startswith(("uvloop", "trio", "zmq", "grpc"))}
 PYTHONS = ["3.11", *default_or_soak([], ["3.11-without-py-spy"]), *(["3.13"] if "TORCH_313_VENV" in os.environ else [])]
 VERDICT = re.compile(r"has not moved|\branks? \d")
-FACT = re.compile(r"the job waits for ranks? [\d, -]+, which works?: |.*whether the job hangs cannot be seen: ")  # accuses nobody
+FACT = re.compile(r"the job waits for ranks? [\d, -]+, which (works?|polls? or reads?): |.*whether the job hangs cannot be seen: ")  # accuses nobody
 OTHER = re.compile(r"attempt \d+: node |.*most memory of a worker ")  # lines of any job
 
 pytestmark = pytest.mark.framework

@@ -28,6 +28,16 @@ std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
   return end;
 }
 
+/// The end of what the first failure wrote, for the report of a job that goes on.
+std::vector<std::string> last_lines_of(const std::optional<Failure>& failure) {
+  std::vector<std::string> lines = failure ? failure->last_lines : std::vector<std::string>();
+  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kPastLines)));
+  for (std::string& line : lines) {
+    line = shortened(line, OtherFailures::kLineBytes);
+  }
+  return lines;
+}
+
 /// "node 1 was asked to stop (SIGTERM)"; empty in a job of one node, which needs no name.
 std::string describe_request(const GangState& gang, const Member& member, int signal) {
   const auto seat = member.seat ? std::to_string(*member.seat) : "";
@@ -127,7 +137,8 @@ void AttemptEnd::rest(Instant now) {
   if (!gang_.attempt.is_scaling_up() && !count_restart(now)) {
     return;
   }
-  gang_.record.past_attempts.push_back({gang_.attempt.number(), gang_.attempt.reason(), gang_.attempt.is_loss()});
+  gang_.record.past_attempts.push_back({gang_.attempt.number(), gang_.attempt.reason(), gang_.attempt.is_loss(),
+                                        last_lines_of(gang_.attempt.first_failure())});
   if (gang_.record.past_attempts.size() > kPastAttempts) {
     gang_.record.past_attempts.erase(gang_.record.past_attempts.begin());
   }

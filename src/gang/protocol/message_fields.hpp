@@ -90,6 +90,7 @@ inline constexpr List<Text> kAnyTexts{kMostInt, Keep::First, kAnyText};
 inline constexpr List<Integer> kNumbers{kMostInt, Keep::First, kNumber};
 inline constexpr Text kLongText{.most = 8'192, .is_line = false};
 inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
+inline constexpr Optional<List<Text>> kPastLastLines{{kPastLines, Keep::Last, {.most = 2'048, .is_line = false}}};
 inline constexpr Optional<List<Text>> kHints{{4, Keep::First, kSentence}};
 inline constexpr List<Object> kOtherFailures{OtherFailures::kMostListed, Keep::First, {}};
 inline constexpr List<Object> kSlowest{3, Keep::First, {}};
@@ -151,6 +152,7 @@ void describe(Io& io, PastAttempt& past) {
   io("attempt", past.attempt, kNumber);
   io("reason", past.reason, kSentence);
   io("is_loss", past.is_loss, Optional<Flag>{});
+  io("last_lines", past.last_lines, kPastLastLines);
 }
 
 template <typename Io>

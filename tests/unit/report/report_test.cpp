@@ -327,6 +327,8 @@ TEST(DescribeOutcome, ListsEarlierAttempts) {
   outcome.end.gang.past_attempts = {{0, "rank 3 on node 0 (gpu-17) failed (exit code 9)"}};
 
   EXPECT_EQ(texts_of(outcome)[0], "attempt 0 ended: rank 3 on node 0 (gpu-17) failed (exit code 9)");
+  outcome.end.gang.past_attempts[0].last_lines = {"Traceback", "ValueError: NaN"};
+  EXPECT_EQ(texts_of(outcome)[1], "  | ValueError: NaN") << "the job goes on, and this is what is left of the reason";
 }
 
 TEST(DescribeOutcome, ReportsALostNodeOnce) {
@@ -516,12 +518,14 @@ TEST(ReportDocument, HasTheResultsOfAllNodes) {
   EXPECT_EQ(to_document(outcome).at("past_attempts"), json::array());
 
   outcome.nodes = 2;
-  outcome.end.gang = {2, 1.5, {{NodeRank{1}, "gpu-18", 1.5}}, {{0, "worker failed"}}};
+  outcome.end.gang = {
+      2, 1.5, {{NodeRank{1}, "gpu-18", 1.5}}, {{0, "worker failed", false, {"Traceback", "ValueError: NaN"}}}};
   const json::value document = to_document(outcome);
   EXPECT_EQ(document.at("gang").at("nodes"), 2);
   EXPECT_EQ(document.at("gang").at("arrival_skew_s"), 1.5);
   EXPECT_EQ(document.at("gang").at("slowest").at(0).at("host"), "gpu-18");
   EXPECT_EQ(document.at("past_attempts").at(0).at("reason"), "worker failed");
+  EXPECT_EQ(document.at("past_attempts").at(0).at("stderr_tail"), json::array({"Traceback", "ValueError: NaN"}));
 }
 
 TEST(ReportDocument, KnowsEveryVerdict) {

@@ -30,9 +30,11 @@ TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
   EXPECT_EQ(end_hints(facts),
             Hints{killed + "no limit is visible here, so the machine or a group above this one had no memory left"});
   facts.oom_kills->limit = std::uint64_t{64} << 30U;
-  EXPECT_EQ(end_hints(facts), Hints{killed + "the limit is 64.0 GiB"});
+  EXPECT_EQ(end_hints(facts), Hints{killed + "the limit is 64.0 GiB; raise the limit, or use less memory"});
   facts.oom_kills->peak = std::uint64_t{512} << 20U;
-  EXPECT_EQ(end_hints(facts), Hints{killed + "the limit is 64.0 GiB, and the most that was used 512 MiB"});
+  EXPECT_EQ(
+      end_hints(facts),
+      Hints{killed + "the limit is 64.0 GiB, and the most that was used 512 MiB; raise the limit, or use less memory"});
   facts.oom_kills->after = 2;
   EXPECT_EQ(end_hints(facts),
             Hints{"muster did not send this SIGKILL, and the kernel's OOM killer did not either: oom_kill "
@@ -82,6 +84,14 @@ TEST(EndHints, NamesAFilterOfSystemCalls) {
   EXPECT_EQ(end_hints(ended_by(SIGSYS)),
             Hints{"a filter of system calls (seccomp) refused one: the sandbox or the container's "
                   "profile"});
+}
+
+TEST(EndHints, SaysWhereToLookAfterAFullDisk) {
+  EndFacts facts;
+  facts.status = ExitStatus::exited(1);
+  facts.last_output = "OSError: [Errno 28] No space left on device";
+  EXPECT_EQ(end_hints(facts), Hints{"its last words tell of a full disk: make room where it writes ('df -h' on this "
+                                    "node), or let it write elsewhere"});
 }
 
 TEST(EndHints, NamesTheLimitOfMemoryToWhomeverSpeaksOfMemory) {

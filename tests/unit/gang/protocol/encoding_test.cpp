@@ -52,7 +52,7 @@ JobEnd some_end() {
           .gang = {.nodes = 4,
                    .arrival_skew_seconds = 1.5,
                    .slowest = {{{3}, "c", 1.5}, {{1}, "b", 0.5}},
-                   .past_attempts = {{0, "worker failed"}, {1, "node lost", true}}}};
+                   .past_attempts = {{0, "worker failed"}, {1, "node lost", true, {"why", "ValueError"}}}}};
 }
 
 Join some_join() {
