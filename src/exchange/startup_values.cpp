@@ -4,10 +4,12 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "modes/mpi_request.hpp"
-#include "process/probe.hpp"
+#include "process/run_program.hpp"
 #include "process/spawn.hpp"
 #include "services/services.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace muster {
@@ -99,11 +101,19 @@ std::string why_no_pmix(const StartupFacts& facts) {
   if (!program) {
     return program.error().message;
   }
-  const auto probed = probe_program({*program, "--probe"}, facts.run.inherited, facts.run.variables);
+  constexpr std::chrono::seconds kMostTime{5};
+  constexpr std::size_t kMostText = 400;
+  const auto probed = run_program({.command = {*program, "--probe"},
+                                   .end = std::chrono::steady_clock::now() + kMostTime,
+                                   .inherited = &facts.run.inherited,
+                                   .variables = facts.run.variables});
   if (!probed) {
     return probed.error().message;
   }
-  return probed->has_succeeded ? std::string() : probed->first_line;
+  if (probed->end != ProgramAnswer::End::ByItself) {
+    return "'" + *program + "' has not answered within " + std::to_string(kMostTime.count()) + " s";
+  }
+  return probed->status.ok() ? "" : probed->said.substr(0, std::min(probed->said.find('\n'), kMostText));
 }
 
 /// Names programs missing from PATH and from the sbin directories, where sshd usually is.

@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "process/helper_process.hpp"
-#include "process/helper_program.hpp"
+#include "process/run_program.hpp"
 #include "process/spawn.hpp"
 
 #include <charconv>
@@ -44,8 +44,8 @@ std::string output_of(std::vector<std::string> command, const std::string& searc
       return std::string();
     }
     command.front() = *std::move(found);
-    auto program = HelperProgram::start(command, std::nullopt);
-    return program ? program->finish(std::chrono::steady_clock::now() + kQueryTimeout).value_or("") : std::string();
+    const auto answer = run_program({.command = command, .end = std::chrono::steady_clock::now() + kQueryTimeout});
+    return answer && answer->end == ProgramAnswer::End::ByItself ? answer->said : std::string();
   };
   return HelperTask::wait_for({run, kQueryTimeout + std::chrono::seconds(2)}).value_or("");
 }

@@ -82,6 +82,12 @@ bool is_helper_process() {
   return is_helper;
 }
 
+void end_orphans_of_helper() {
+  if (is_helper) {  // the agent's descendants are the job
+    kill_descendants(::getpid());
+  }
+}
+
 Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work) {
   // Like fork(2), but without a signal at the exit. Every argument is 0, so their order, which differs between
   // machines, does not matter. The one other thread that may run looks up names and allocates from its own memory: no
@@ -144,10 +150,13 @@ std::chrono::milliseconds Timeout::left() {
   return std::max(std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(end_ - now));
 }
 
-std::optional<std::string> read_to_end(int fd, Timeout timeout, std::size_t most) {
+namespace {
+
+/// Reads until the other end is closed. Empty: timeout.
+std::optional<std::string> read_to_end(int fd, Timeout timeout) {
   std::string bytes;
   std::array<char, 4096> buffer{};
-  for (auto left = timeout.left(); left.count() > 0 && bytes.size() <= most; left = timeout.left()) {
+  for (auto left = timeout.left(); left.count() > 0; left = timeout.left()) {
     pollfd ready{fd, POLLIN, 0};
     const ssize_t count =
         ::poll(&ready, 1, static_cast<int>(left.count())) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;
@@ -163,8 +172,6 @@ std::optional<std::string> read_to_end(int fd, Timeout timeout, std::size_t most
 
 // The answer arrives through a pipe, with a mark at its end that shows that it is whole. Completion is signalled by EOF
 // on the pipe, not by SIGCHLD, because the guard cannot wait for signals here.
-
-namespace {
 
 constexpr char kEndOfAnswer = '.';
 

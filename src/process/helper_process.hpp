@@ -34,6 +34,10 @@ namespace muster {
 /// True within the work of `fork_helper`. Where no process can be made, the agent does such work itself.
 [[nodiscard]] bool is_helper_process();
 
+/// Ends what programs of this helper process have started and left behind, also in sessions of their own. To be called
+/// when none of them runs any more.
+void end_orphans_of_helper();
+
 /// A runnable process gets this much time beyond its timeout.
 inline constexpr std::chrono::seconds kExtraTimeForRunnable{5};
 
@@ -54,9 +58,6 @@ class Timeout {
   Clock::time_point end_;
   Clock::time_point end_if_runnable_;
 };
-
-/// Reads until the other end is closed. Blocks the caller; empty: timeout, or more than `most` bytes.
-[[nodiscard]] std::optional<std::string> read_to_end(int fd, Timeout timeout, std::size_t most = SIZE_MAX);
 
 /// Owns the agent's helper processes. A file system that does not respond puts its caller into a state that no signal
 /// ends. A hanging thread would keep the whole agent with its descriptors and memory; a process keeps only what it

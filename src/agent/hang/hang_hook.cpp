@@ -3,9 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "process/limited_command.hpp"
-
-#include <unistd.h>
+#include "process/run_program.hpp"
 
 #include <chrono>
 #include <utility>
@@ -18,8 +16,23 @@ constexpr std::chrono::seconds kTimeLimit{30};
 constexpr std::chrono::seconds kMostTime{40};
 /// For the answer of the helper process, once the job has ended.
 constexpr std::chrono::milliseconds kTimeToEnd{300};
+constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
 /// Name of pending work.
 constexpr const char* kCommand = "the command of --on-hang";
+
+/// A line with what went wrong, and the output.
+std::string answer_of(ProgramRequest request) {
+  request.end = std::chrono::steady_clock::now() + kTimeLimit;
+  const auto answer = run_program(request);
+  if (!answer) {
+    return "cannot be started: " + answer.error().message + "\n";
+  }
+  const bool has_failed = answer->end == ProgramAnswer::End::ByItself && !answer->status.ok();
+  return (answer->end == ProgramAnswer::End::TooLate ? "has not ended in time, and was killed"
+          : has_failed ? "ended with " + answer->status.describe() + ", expected exit code 0"
+                       : "") +
+         "\n" + answer->said.substr(0, kMostOutput);
+}
 
 }  // namespace
 
@@ -41,18 +54,16 @@ void HangHook::run(std::map<std::string, std::string> environment) {
     return;
   }
   lifeline_ = std::move(lifeline->write);
-  const auto work = [&inherited = run_.inherited, command = ShellCommand{command, std::move(environment)},
-                     end = lifeline->read.get(), agent = ::getpid()] {
-    if (::getpid() == agent) {
-      return std::string("cannot be started: no process can be made\n");
-    }
-    const CommandResult result = run_limited(command, inherited, kTimeLimit, end);
-    return result.problem + "\n" + result.output;
+  ProgramRequest request{.command = {"/bin/sh", "-c", command},
+                         .inherited = &run_.inherited,
+                         .variables = std::move(environment),
+                         .lifeline = lifeline->read.get()};
+  const auto work = [request = std::move(request)] {
+    return is_helper_process() ? answer_of(request) : "cannot be started: no process can be made\n";
   };
   task_.start({work, kMostTime, [this](const HelperTask::Answer& answer) { take(answer); }, {lifeline->read.get()}});
 }
 
-/// The answer has a line with what went wrong, and the output.
 void HangHook::take(const HelperTask::Answer& answer) {
   lifeline_.reset();
   const std::string text = answer.value_or("\n");

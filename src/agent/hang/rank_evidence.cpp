@@ -12,8 +12,8 @@
 #include "hang/py_spy.hpp"
 #include "process/descendants.hpp"
 #include "process/helper_process.hpp"
-#include "process/helper_program.hpp"
 #include "process/rights.hpp"
+#include "process/run_program.hpp"
 #include "process/spawn.hpp"
 
 #include <poll.h>
@@ -282,13 +282,9 @@ std::string search_path_of(pid_t process) {
   return join(folders, ":");
 }
 
-Result<std::string> find_py_spy(pid_t process) {
-  return find_executable("py-spy", search_path_of(process));
-}
-
 /// Does not stop the process. The process names the program, so that it gets no more rights than the process has: of
 /// one whose rights change meanwhile it is not known which rights that are.
-Result<HelperProgram> start_py_spy(pid_t process) {
+Result<ProgramRequest> request_for_py_spy(pid_t process, Clock::time_point deadline) {
   const Rights own = TRY(rights_of(::getpid()));
   const Rights before = TRY(rights_of(process));
   const auto rights = rights_for_program(own, before);
@@ -299,11 +295,14 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   if (!is_in_our_user_namespace(process) || (*rights && !is_beside_us)) {
     return Error{ErrorKind::NotFound, "py-spy is not asked: it is in a container of its own"};
   }
-  const std::string program = TRY(read_as(process, find_py_spy));
+  const std::string program =
+      TRY(read_as(process, [](pid_t one) { return find_executable("py-spy", search_path_of(one)); }));
   if (TRY(rights_of(process)) != before) {
     return Error{ErrorKind::System, "py-spy is not asked: its rights change"};
   }
-  return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)}, *rights);
+  return ProgramRequest{.command = {program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)},
+                        .end = deadline,
+                        .rights = *rights};
 }
 
 /// Counts questions in memory that several processes share; null: nobody does.
@@ -353,14 +352,15 @@ Result<std::vector<hang::Thread>> ask_py_spy(pid_t process, const std::string& w
   if (!turn.has_come()) {
     return Error{ErrorKind::System, "py-spy has not answered in time"};
   }
-  auto py_spy = start_py_spy(process);
-  if (!py_spy) {
-    return Error{ErrorKind::System, why + "; " + py_spy.error().message};
+  const auto request = request_for_py_spy(process, deadline);
+  if (!request) {
+    return Error{ErrorKind::System, why + "; " + request.error().message};
   }
   count(shared->asked, hang::Question::PySpy);
-  const auto answer = py_spy->finish(deadline);
-  return answer ? hang::read_py_spy(*answer, static_cast<std::uint64_t>(process))
-                : Error{ErrorKind::System, "py-spy has not answered in time"};
+  const auto answer = TRY(run_program(*request));
+  return answer.end == ProgramAnswer::End::ByItself
+             ? hang::read_py_spy(answer.said, static_cast<std::uint64_t>(process))
+             : Error{ErrorKind::System, "py-spy has not answered in time"};
 }
 
 bool may_compute(const hang::RankEvidence& rank) {
@@ -473,7 +473,7 @@ class RankReaders {
   void start(std::size_t rank, const Process& worker, const std::vector<Process>& all) {
     const auto read = [=, this, &all, shared = shared_ ? shared_->get() : nullptr, deadline = end_ - kTimeToAnswer] {
       const hang::RankEvidence found = read_rank(worker, all, may_, shared, deadline);
-      HelperProgram::end_orphans();
+      end_orphans_of_helper();
       return hang::to_line({.ranks = {found}}, kMostBytes);
     };
     readers_.push_back({rank, worker, HelperAnswer::start(read)});
@@ -568,7 +568,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     }
   }
   readers.take_answers(gathered.ranks);
-  HelperProgram::end_orphans();
+  end_orphans_of_helper();
   for (std::size_t i = 0; i < status.workers.size(); ++i) {
     gathered.ranks[i].rank = status.workers[i].global_rank;
     gathered.ranks[i].host = status.host;

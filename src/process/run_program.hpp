@@ -1,0 +1,43 @@
+#pragma once
+
+// Runs a program that is no worker to its end: a probe, py-spy, a command of the batch system, that of --on-hang.
+
+#include "base/result.hpp"
+#include "process/inherited.hpp"
+#include "process/rights.hpp"
+#include "supervise/exit_status.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+struct ProgramRequest {
+  std::vector<std::string> command;                ///< the program's path and its arguments
+  std::chrono::steady_clock::time_point end{};     ///< it is killed then
+  const Inherited* inherited = nullptr;            ///< restored for it; null: it gets signals and limits as ours are
+  std::map<std::string, std::string> variables{};  ///< empty: ours
+  std::optional<Rights> rights{};                  ///< its rights; empty: ours
+  int lifeline = -1;  ///< the end of a pipe: the program is killed when the other end is closed
+};
+
+struct ProgramAnswer {
+  enum class End {
+    ByItself,
+    TooLate,
+    Cancelled  ///< by `lifeline`
+  };
+  End end = End::ByItself;
+  ExitStatus status = ExitStatus::exited(0);
+  std::string said{};  ///< output and errors, at most 4 MiB
+};
+
+/// Runs a program, in a session of its own and with /dev/null as its input, until it has ended and nothing writes to
+/// its output any more; kills its process group after `end`. With rights of another it gets neither our variables nor
+/// our folder, which may be secret. It dies with its caller, whom this blocks. Fails if it cannot be started.
+[[nodiscard]] Result<ProgramAnswer> run_program(const ProgramRequest& request);
+
+}  // namespace muster
