@@ -91,13 +91,6 @@ constexpr milliseconds kBetweenTables{2'000};
 /// Moves the cursor to the upper left corner and erases all below it.
 constexpr const char* kRepaint = "\033[H\033[J";
 
-/// Prints all jobs: `muster status` where several run.
-Result<int> list_jobs(const std::vector<control::FoundAgent>& jobs, bool is_json) {
-  return print(is_json ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
-                       : control::jobs_table(jobs, control::now_since_1970()) +
-                             "Of one of them: muster status --job PID\n");
-}
-
 Result<control::Request> request_of(Command command, const ControlOptions& options) {
   if (command == Command::Status) {
     return control::Request(control::StatusRequest{});
@@ -186,7 +179,10 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
   const auto jobs = control::choose_jobs(found, options.job);
   if (line.command == Command::Status && !options.job && jobs.size() > 1) {
-    return list_jobs(jobs, options.is_json);
+    // Prints all jobs: `muster status` where several run.
+    return print(options.is_json ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
+                                 : control::jobs_table(jobs, control::now_since_1970()) +
+                                       "Of one of them: muster status --job PID\n");
   }
   const auto agent = TRY(control::choose_agent(found, options.job));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {

@@ -33,14 +33,6 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
   return {};
 }
 
-/// Passes the requested stop signals to torchrun's workers.
-void pass_stop_signals(ChosenMode& mode, const Options& options) {
-  const auto parameter = mode.parameters.find("signals_to_handle");
-  if (options.stop_signals && parameter != mode.parameters.end()) {
-    parameter->second = {options.run.stop_signals.to_text(), *options.stop_signals};
-  }
-}
-
 /// Fails for what is wrong only in the combination of template and options.
 Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Selection& selection) {
   TRY(check_sizes(plan));
@@ -120,7 +112,11 @@ Result<ChosenMode> find_mode(const CommandLine& line, const Options& options, co
   }
   TRY(check_services(mode->mode));
   add_worker_arguments(mode->mode, line);
-  pass_stop_signals(*mode, options);
+  // Passes the requested stop signals to torchrun's workers.
+  const auto parameter = mode->parameters.find("signals_to_handle");
+  if (options.stop_signals && parameter != mode->parameters.end()) {
+    parameter->second = {options.run.stop_signals.to_text(), *options.stop_signals};
+  }
   return mode;
 }
 

@@ -81,17 +81,6 @@ Result<RemoteShell> choose_shell(const Settings& settings, const Snapshot& snaps
   return snapshot.has("SLURM_JOB_ID") && is_in_path("srun", snapshot) ? slurms_srun() : plain_ssh();
 }
 
-/// Fails if the platform starts muster on each node: each of them would start the whole job again.
-Result<> check_starter(const Settings& settings, const Snapshot& snapshot) {
-  const Sourced<std::string> list = list_of(settings);
-  const auto platform = settings.find("platform");
-  if (platform && platform->value != "flags") {
-    return contradict(*platform, list);
-  }
-  const auto starter = platform ? std::nullopt : find_starter(snapshot);
-  return starter ? refuse_list(list, *starter) : Result<>();
-}
-
 /// The user's token, or a new one: a job from a remote launcher always has secret links.
 Result<std::string> choose_token(const gang::GangOptions& options) {
   if (!options.token.empty()) {
@@ -121,15 +110,6 @@ CommandLine line_of_agents(const CommandLine& line, const Options& options, cons
   const bool colours = may_colour(STDERR_FILENO, options.run.colour, snapshot.variables);
   result.settings.set("color", {colours ? "always" : "never", {}});
   return result;
-}
-
-/// Marks the hosts that are this machine, with a login as the user of this process on ssh's default port.
-void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
-  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
-  for (GivenHost& host : hosts) {
-    const bool is_own_login = host.login == host.host || host.login == user + "@" + host.host;
-    host.is_here = is_own_login && is_this_host(host.host, snapshot);
-  }
 }
 
 Result<AgentOrder> make_order(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
@@ -194,7 +174,14 @@ Result<> check_alone(const Settings& settings, const Options& options, const Sna
   if (const auto rank = settings.find("stdin")) {
     return contradict(*rank, list_of(settings), "standard input does not go along to other hosts");
   }
-  return check_starter(settings, snapshot);
+  // Fails if the platform starts muster on each node: each of them would start the whole job again.
+  const Sourced<std::string> list = list_of(settings);
+  const auto platform = settings.find("platform");
+  if (platform && platform->value != "flags") {
+    return contradict(*platform, list);
+  }
+  const auto starter = platform ? std::nullopt : find_starter(snapshot);
+  return starter ? refuse_list(list, *starter) : Result<>();
 }
 
 }  // namespace
@@ -209,7 +196,12 @@ Result<FanOut> plan_fan_out(const CommandLine& line, const Options& options, con
   auto hosts = TRY(read_given_hosts(settings));
   TRY(limit_nodes(hosts, settings));
   TRY(check_slots(hosts.value, settings));
-  mark_own(hosts.value, snapshot);
+  // Marks the hosts that are this machine, with a login as the user of this process on ssh's default port.
+  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
+  for (GivenHost& host : hosts.value) {
+    const bool is_own_login = host.login == host.host || host.login == user + "@" + host.host;
+    host.is_here = is_own_login && is_this_host(host.host, snapshot);
+  }
   auto shell = TRY(choose_shell(settings, snapshot));
   auto order = TRY(make_order(line, options, snapshot));
   std::error_code ignored;  // the path is empty if /proc does not have it

@@ -31,16 +31,6 @@ Result<> read_stdin(RunOptions& options, const Settings& settings) {
   return {};
 }
 
-/// Makes the agent serve the store where the user expects torchrun. Like the ranks of torchrun's agent store, up to
-/// torch 2.13, the ranks are clients of every store that a script makes then. Choosing the mode refuses an unknown
-/// MA_RUN_METHOD.
-void set_store_of_method(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {
-  const RunMethod* const method = find_run_method(snapshot);
-  if (!settings.has("store") && method != nullptr && std::string_view(method->mode) == "torchrun") {
-    job.hosts_store = default_of("torchrun");
-  }
-}
-
 /// Sources of the options that place workers.
 std::vector<Source> placed_by(const Settings& settings) {
   std::vector<Source> sources;
@@ -137,7 +127,13 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   JobRequest job;
   TRY(read_program(job, line, snapshot));
   TRY(read_rows(job, line.settings));
-  set_store_of_method(job, line.settings, snapshot);
+  // Makes the agent serve the store where the user expects torchrun. Like the ranks of torchrun's agent store, up to
+  // torch 2.13, the ranks are clients of every store that a script makes then. Choosing the mode refuses an unknown
+  // MA_RUN_METHOD.
+  const RunMethod* const method = find_run_method(snapshot);
+  if (!line.settings.has("store") && method != nullptr && std::string_view(method->mode) == "torchrun") {
+    job.hosts_store = default_of("torchrun");
+  }
   for (const auto& [name, value] : line.settings.starting_with(kExportPrefix)) {
     job.exported[name.substr(std::string_view(kExportPrefix).size())] = value.value;
   }

@@ -105,15 +105,6 @@ EndFiles open_end_files(const Planned& planned, const Options& options, const Sn
   return files;
 }
 
-/// Passes on the socket by which an MPI process talks to its launcher: Hydra, srun --mpi=pmi2, Flux. The socket
-/// serves one process, so several workers do not get it.
-void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
-  const auto descriptor = parse_integer(snapshot.variable("PMI_FD").value_or(""), 3, kMostDescriptors);
-  if (descriptor && plan.workers.size() == 1) {
-    pass_to_worker(*descriptor);
-  }
-}
-
 /// Adds the other start methods on which the nodes may agree.
 Result<> add_start_methods(JobPlan& job, const PlanInput& input, const ModeRequest& request) {
   auto others = TRY(other_start_methods(request, input.mode, input.snapshot));
@@ -233,7 +224,12 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
       is_later_task || (launcher && !launcher->is_first);
   const auto level = options.is_verbose ? Level::Debug : do_others_log_it ? Level::Warning : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
-  pass_mpi_socket(planned.plan, snapshot);
+  // Passes on the socket by which an MPI process talks to its launcher: Hydra, srun --mpi=pmi2, Flux. The socket
+  // serves one process, so several workers do not get it.
+  const auto descriptor = parse_integer(snapshot.variable("PMI_FD").value_or(""), 3, kMostDescriptors);
+  if (descriptor && planned.plan.workers.size() == 1) {
+    pass_to_worker(*descriptor);
+  }
   RunOptions run_options = options.run;
   if (!planned.log_dir.empty()) {
     run_options.log_dir = planned.log_dir;

@@ -178,15 +178,6 @@ Result<> translate_processes(Translation& t, int machines) {
   return {};
 }
 
-/// Values from a file that an option names count as options of the user.
-void take_file_for_given(Translation& t) {
-  for (auto& [name, value] : t.settings) {
-    if (value.source.kind == SourceKind::File) {
-      value.source.kind = SourceKind::Option;
-    }
-  }
-}
-
 Result<> check_counts(const Translation& t) {
   for (const auto& [name, least] :
        {std::pair("num-processes", 0), std::pair("num-machines", 1), std::pair("num-cpu-threads-per-process", 1)}) {
@@ -214,7 +205,12 @@ Result<> translate_accelerate(Translation& t) {
     TRY(translate_processes(t, machines));
   }
   auto exported = accelerate::export_environment(t, launch, is_one);
-  take_file_for_given(t);
+  // Values from a file that an option names count as options of the user.
+  for (auto& [name, value] : t.settings) {
+    if (value.source.kind == SourceKind::File) {
+      value.source.kind = SourceKind::Option;
+    }
+  }
   return exported;
 }
 

@@ -14,17 +14,6 @@
 namespace muster {
 namespace {
 
-/// Checks a number of seconds even though the option is ignored: an invalid value is an error as with the original.
-Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& value) {
-  const bool is_number = option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
-  double seconds = 0;
-  const std::string_view text = trim(value.value);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool is_right = error == std::errc() && end == text.data() + text.size();
-  const bool is_given = !text.empty() || value.source.kind == SourceKind::Flag;
-  return is_number && is_given && !is_right ? wrong_value(value, "a number of seconds") : Result<>();
-}
-
 /// Applies the table's row to a given option.
 Result<> translate_one(const CompatOption& option, const Sourced<std::string>& value, Translation& translation) {
   const auto choices = option.is_strict ? split(option.choices, ' ') : std::vector<std::string>();
@@ -36,7 +25,14 @@ Result<> translate_one(const CompatOption& option, const Sourced<std::string>& v
   }
   if (option.support == OptionSupport::Ignored) {
     translation.line.notices.push_back("ignoring " + value.source.name + ": " + option.note);
-    return check_ignored(option, value);
+    // Checks a number of seconds even though the option is ignored: an invalid value is an error as with the original.
+    const bool is_number = option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
+    double seconds = 0;
+    const std::string_view text = trim(value.value);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    const bool is_right = error == std::errc() && end == text.data() + text.size();
+    const bool is_given = !text.empty() || value.source.kind == SourceKind::Flag;
+    return is_number && is_given && !is_right ? wrong_value(value, "a number of seconds") : Result<>();
   }
   if (option.setting != nullptr) {
     translation.set(option.setting, value);

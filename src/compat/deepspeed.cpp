@@ -246,14 +246,6 @@ Result<> translate_hosts(Translation& t) {
 
 // Translates the options of DeepSpeed's launcher.
 
-/// Drops a setting with -1 or an empty address, which mean "not given" to DeepSpeed.
-void drop_unset(Translation& t, const char* setting) {
-  const auto value = t.settings.find(setting);
-  if (value != t.settings.end() && (value->second.value == "-1" || value->second.value.empty())) {
-    t.settings.erase(value);
-  }
-}
-
 Result<> translate_script(Translation& t) {
   if (t.is_on("module") && t.is_on("no-python")) {
     return Error{ErrorKind::BadUsage, "--module and --no_python contradict each other: a module is run by Python"};
@@ -269,8 +261,22 @@ Result<> translate_script(Translation& t) {
   return {};
 }
 
-/// Adds the arguments for ssh that pdsh, DeepSpeed's own way to start the hosts, would add. Source: pdsh(1).
-void add_pdsh_words(Translation& t) {
+}  // namespace
+
+Result<> translate_deepspeed(Translation& t) {
+  if (const auto rank = t.find("node-rank")) {
+    t.set("node-rank", *rank);
+  }
+  for (const char* const setting : {"node-rank", "nnodes", "nproc-per-node", "master-addr"}) {
+    // Drops a setting with -1 or an empty address, which mean "not given" to DeepSpeed.
+    const auto value = t.settings.find(setting);
+    if (value != t.settings.end() && (value->second.value == "-1" || value->second.value.empty())) {
+      t.settings.erase(value);
+    }
+  }
+  set_ssh(t, t.find("ssh-port"));
+  TRY(translate_hosts(t));
+  // Adds the arguments for ssh that pdsh, DeepSpeed's own way to start the hosts, would add. Source: pdsh(1).
   const auto words = sourced_variable(t.snapshot, "PDSH_SSH_ARGS_APPEND");
   const auto launcher = t.find("launcher");
   const bool is_pdsh = !launcher || launcher->value == "pdsh";
@@ -279,20 +285,6 @@ void add_pdsh_words(Translation& t) {
     set_remote_shell(t,
                      {(shell == t.settings.end() ? "ssh" : shell->second.value) + " " + words->value, words->source});
   }
-}
-
-}  // namespace
-
-Result<> translate_deepspeed(Translation& t) {
-  if (const auto rank = t.find("node-rank")) {
-    t.set("node-rank", *rank);
-  }
-  for (const char* const setting : {"node-rank", "nnodes", "nproc-per-node", "master-addr"}) {
-    drop_unset(t, setting);
-  }
-  set_ssh(t, t.find("ssh-port"));
-  TRY(translate_hosts(t));
-  add_pdsh_words(t);
   if (!t.settings.contains("nproc-per-node")) {
     t.set("nproc-per-node", {"auto", default_of("deepspeed")});
   }

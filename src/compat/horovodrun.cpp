@@ -258,13 +258,6 @@ void export_interfaces(Translation& t) {
   t.export_variable("OMPI_MCA_btl_tcp_if_include", {join(interfaces, ","), source});
 }
 
-void take_timeout(Translation& t) {
-  const auto seconds = sourced_variable(t.snapshot, kStartTimeout);
-  if (seconds && !seconds->value.empty() && !t.settings.contains("gang-timeout")) {
-    t.set("gang-timeout", *seconds);
-  }
-}
-
 /// Reads "NAME=value" in front of the program as a variable of the program, since the original starts ranks by `env`.
 void take_assignments(Translation& t) {
   std::vector<std::string>& program = t.line.program;
@@ -291,7 +284,10 @@ Result<> translate_horovodrun(Translation& t) {
   TRY(horovodrun::export_tuning(t));
   export_interfaces(t);
   set_ssh(t, t.find("ssh-port"), t.find("ssh-identity-file"));
-  take_timeout(t);
+  const auto seconds = sourced_variable(t.snapshot, kStartTimeout);
+  if (seconds && !seconds->value.empty() && !t.settings.contains("gang-timeout")) {
+    t.set("gang-timeout", *seconds);
+  }
   take_assignments(t);
   TRY(translate_as_mpirun(t));
   if (!t.settings.contains("hosts") && !t.settings.contains("hostfile")) {

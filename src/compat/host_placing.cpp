@@ -78,16 +78,6 @@ Text as_text(const HostList& hosts) {
   return {join(words, ","), hosts.source};
 }
 
-/// Sets the counts where muster runs on each of the nodes already: their slots together must suffice.
-void place_on_nodes(Translation& t, const HostPlacing& placing) {
-  if (placing.per_node) {
-    t.set("nproc-per-node", *placing.per_node);
-  }
-  if (placing.all) {
-    t.set("total-workers", *placing.all);
-  }
-}
-
 /// Sets the count of this machine, which has no list of hosts.
 void place_here(Translation& t, const std::optional<Text>& all, const std::optional<Text>& here) {
   const bool is_less = all && here && number_of(*all) < number_of(*here);
@@ -247,7 +237,13 @@ Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
   const std::string starter = find_other_starter(t);
   if (!starter.empty()) {
     ignore_hosts(t, placing, starter);
-    place_on_nodes(t, placing);
+    // Sets the counts where muster runs on each of the nodes already: their slots together must suffice.
+    if (placing.per_node) {
+      t.set("nproc-per-node", *placing.per_node);
+    }
+    if (placing.all) {
+      t.set("total-workers", *placing.all);
+    }
     return Placed::OnNodes;
   }
   const std::vector<ListedHost>& entries = placing.hosts.entries;
@@ -358,22 +354,18 @@ Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   return {};
 }
 
-/// Takes MY_MPI_SLOTS, the processes of a node in ModelArts' own start of MPI, unless the user sets their number.
-void set_mpi_slots(CommandLine& line, const Snapshot& snapshot) {
-  const auto mode = line.settings.find("mode");
-  const bool is_listed = line.settings.has("hosts") || line.settings.has("hostfile");
-  if (mode && mode->value == kMpiMode && !is_listed) {
-    set_if_missing(line, "nproc-per-node", find_given(snapshot, "MY_MPI_SLOTS"));
-  }
-}
-
 }  // namespace
 
 Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
   if (requests_text(line.settings) || is_already_worker(snapshot)) {
     return {};
   }
-  set_mpi_slots(line, snapshot);
+  // Takes MY_MPI_SLOTS, the processes of a node in ModelArts' own start of MPI, unless the user sets their number.
+  const auto mode = line.settings.find("mode");
+  const bool is_listed = line.settings.has("hosts") || line.settings.has("hostfile");
+  if (mode && mode->value == kMpiMode && !is_listed) {
+    set_if_missing(line, "nproc-per-node", find_given(snapshot, "MY_MPI_SLOTS"));
+  }
   const RunMethod* const method = method_of(line, snapshot);
   if (is_msrun(line, method, snapshot)) {
     TRY(set_rank_table(line, snapshot));

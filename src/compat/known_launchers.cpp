@@ -311,8 +311,12 @@ PythonRun read_options(Strings words) {
   return {};
 }
 
-/// Finds what `python3 -m pdb train.py` runs in the end.
-PythonRun without_modules(PythonRun run) {
+}  // namespace
+
+// Source: python(1).
+PythonRun read_python_words(Strings words) {
+  // Finds what `python3 -m pdb train.py` runs in the end.
+  const PythonRun run = read_options(words);
   const auto script =
       std::ranges::find_if(run.arguments, [](const std::string& word) { return word.ends_with(".py"); });
   constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
@@ -321,13 +325,6 @@ PythonRun without_modules(PythonRun run) {
   }
   const auto behind = static_cast<std::size_t>(script - run.arguments.begin()) + 1;
   return {*script, "", "", run.arguments.subspan(behind)};
-}
-
-}  // namespace
-
-// Source: python(1).
-PythonRun read_python_words(Strings words) {
-  return without_modules(read_options(words));
 }
 
 ShellWords read_shell_words(Strings words) {

@@ -276,28 +276,6 @@ Result<int> take_other_programs(Translation& t) {
 
 namespace {
 
-/// Collects the options for mpirun, and the reasons why muster cannot start the ranks itself.
-void translate_options(Translation& t) {
-  std::vector<std::string> words;
-  for (const TypedOption& typed : t.typed) {
-    const std::vector<std::string> passed = mpirun_words_of(t, typed);
-    words.insert(words.end(), passed.begin(), passed.end());
-  }
-  if (!words.empty()) {
-    t.set(kMpirunWords, {quoted_words(words), from_flag("mpirun")});
-  }
-}
-
-/// Drops muster's binding where mpirun starts the ranks, since mpirun binds them.
-void leave_binding(Translation& t) {
-  const auto method = t.line.settings.find("mpi-start");
-  const bool is_by_mpirun =
-      method && (method->value == name_of(MpiStart::Agent) || method->value == name_of(MpiStart::Ssh));
-  if (is_by_mpirun || t.settings.contains(kOnlyMpirun)) {
-    t.settings.erase("numa-binding");
-  }
-}
-
 /// Fails if muster was started in place of the mpirun that muster itself had started.
 Result<> check_no_circle(const Translation& t) {
   return t.snapshot.has(mpi::variable::kShared)
@@ -338,9 +316,23 @@ Result<> translate_mpirun(Translation& t) {
     TRY(check(t));
   }
   t.set("no-python", {"1", default_of("mpirun")});
-  translate_options(t);
+  // Collects the options for mpirun, and the reasons why muster cannot start the ranks itself.
+  std::vector<std::string> words;
+  for (const TypedOption& typed : t.typed) {
+    const std::vector<std::string> passed = mpirun_words_of(t, typed);
+    words.insert(words.end(), passed.begin(), passed.end());
+  }
+  if (!words.empty()) {
+    t.set(kMpirunWords, {quoted_words(words), from_flag("mpirun")});
+  }
   const auto others = TRY(take_other_programs(t));
-  leave_binding(t);
+  // Drops muster's binding where mpirun starts the ranks, since mpirun binds them.
+  const auto method = t.line.settings.find("mpi-start");
+  const bool is_by_mpirun =
+      method && (method->value == name_of(MpiStart::Agent) || method->value == name_of(MpiStart::Ssh));
+  if (is_by_mpirun || t.settings.contains(kOnlyMpirun)) {
+    t.settings.erase("numa-binding");
+  }
   return translate_placing(t, others);
 }
 

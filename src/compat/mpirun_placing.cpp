@@ -163,14 +163,6 @@ OptionMeaning translate_value(Translation& t, const TypedOption& typed) {
   return {true, false};
 }
 
-OptionMeaning translate_stdin(Translation& t, const TypedOption& typed) {
-  const Sourced<std::string> who = last_of(typed);
-  if (who.value == "none" || parse_integer(who.value, 0, 10'000'000)) {
-    t.set("stdin", who);
-  }
-  return {true, who.value == "all"};
-}
-
 OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
   if (typed.name == "x") {
     return translate_variable(t, typed);
@@ -189,7 +181,11 @@ OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
     return translate_value(t, typed);
   }
   if (typed.name == "stdin") {
-    return translate_stdin(t, typed);
+    const Sourced<std::string> who = last_of(typed);
+    if (who.value == "none" || parse_integer(who.value, 0, 10'000'000)) {
+      t.set("stdin", who);
+    }
+    return {true, who.value == "all"};
   }
   if (typed.name == "output-filename") {
     const Sourced<std::string> folder = last_of(typed);
@@ -353,18 +349,6 @@ Result<> check_counts(const Translation& t, const Counts& counts, int others) {
                      one->source + " needs -np beside it: muster does not see how many ranks it makes"};
 }
 
-/// Adds the processes of the other programs to the total; mpirun still gets the number of its first program.
-void count_others(Translation& t, Counts& counts, int others) {
-  const TypedOption* const placing = counts.per_node ? nullptr : find_own_placing(t);
-  if (placing != nullptr) {
-    t.set(kDealtByMpirun, {"1", from_flag(placing->source)});
-  }
-  if (counts.all && (placing != nullptr || others > 0)) {
-    t.set(kMpirunProcesses, *counts.all);
-    counts.all->value = std::to_string(number_of(*counts.all) + others);
-  }
-}
-
 Result<Counts> read_counts(const Translation& t) {
   static constexpr std::array<std::string_view, 2> kNames = {"np", "n"};
   Counts counts{last_typed(t, kNames), find_per_node(t)};
@@ -420,7 +404,15 @@ Result<> translate_placing(Translation& t, int others) {
   auto counts = TRY(read_counts(t));
   const auto hosts = TRY(read_hosts(t));
   TRY(check_counts(t, counts, others));
-  count_others(t, counts, others);
+  // Adds the processes of the other programs to the total; mpirun still gets the number of its first program.
+  const TypedOption* const placing = counts.per_node ? nullptr : find_own_placing(t);
+  if (placing != nullptr) {
+    t.set(kDealtByMpirun, {"1", from_flag(placing->source)});
+  }
+  if (counts.all && (placing != nullptr || others > 0)) {
+    t.set(kMpirunProcesses, *counts.all);
+    counts.all->value = std::to_string(number_of(*counts.all) + others);
+  }
   const auto placed =
       TRY(place_on_hosts(t, {counts.all, counts.per_node, hosts, find_hostfile(t), find_oversubscription(t)}));
   if (placed == Placed::OnList) {

@@ -92,12 +92,6 @@ struct Workers {
   int local = 0;
 };
 
-Result<Workers> read_workers(const Translation& t) {
-  const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
-  const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
-  return Workers{TRY(read_count(total)), TRY(read_count(local))};
-}
-
 /// Sets the number of nodes: there is one if all workers of the job are local.
 Result<> translate_nodes(Translation& t, const Workers& workers) {
   t.ignore_flag("sim-rank-id", "it needs --sim_level");
@@ -135,14 +129,6 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   return {};
 }
 
-/// Size of the simulated job. If a variable asks for the dry run, RANK_SIZE may hold the size.
-Sourced<std::string> simulated_size(const Translation& t) {
-  const auto exported = t.snapshot.variable("RANK_SIZE");
-  return !find_set(t, "sim-level") && exported && !exported->empty()
-             ? Sourced<std::string>{*exported, from_variable("RANK_SIZE")}
-             : or_default(t, "worker-num", kDefaultWorkers);
-}
-
 /// Fails for a simulated rank that is not below the size of the job.
 Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::string>& size) {
   const auto number = parse_integer(rank.value, 0, 10'000'000);
@@ -164,7 +150,11 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   }
   t.set("mode", {"msrun-simulation", level.source});
   t.set("set:sim_level", level);
-  const Sourced<std::string> size = simulated_size(t);
+  // Size of the simulated job. If a variable asks for the dry run, RANK_SIZE may hold the size.
+  const auto exported = t.snapshot.variable("RANK_SIZE");
+  const Sourced<std::string> size = !find_set(t, "sim-level") && exported && !exported->empty()
+                                        ? Sourced<std::string>{*exported, from_variable("RANK_SIZE")}
+                                        : or_default(t, "worker-num", kDefaultWorkers);
   TRY(read_count(size));
   t.set("set:worker_num", size);
   t.settings.erase("total-workers");
@@ -243,17 +233,6 @@ void translate_msrun_logs(Translation& t) {
   }
 }
 
-/// Without --join, msrun returns at once.
-void translate_join(Translation& t) {
-  const auto join = t.find("join");
-  if (!join) {
-    t.line.notices.emplace_back("waiting for the workers, where msrun without --join=True would not");
-  } else if (join->value == "False" || join->value == "false") {
-    t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" + join->value +
-                             ": somebody must see when one fails");
-  }
-}
-
 }  // namespace
 
 Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds) {
@@ -261,7 +240,9 @@ Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds) {
 }
 
 Result<> translate_msrun(Translation& t) {
-  const auto workers = TRY(read_workers(t));
+  const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
+  const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
+  const auto workers = Workers{TRY(read_count(total)), TRY(read_count(local))};
   auto level = find_set(t, "sim-level");
   if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL"); !level && inherited && !inherited->empty()) {
     level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
@@ -273,7 +254,14 @@ Result<> translate_msrun(Translation& t) {
   }
   translate_msrun_logs(t);
   TRY(translate_tail(t, workers));
-  translate_join(t);
+  // Without --join, msrun returns at once.
+  const auto join = t.find("join");
+  if (!join) {
+    t.line.notices.emplace_back("waiting for the workers, where msrun without --join=True would not");
+  } else if (join->value == "False" || join->value == "false") {
+    t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" + join->value +
+                             ": somebody must see when one fails");
+  }
   // Any other word than the name of a program is a script for Python.
   const std::string first = t.line.program.empty() ? "" : t.line.program.front();
   t.line.is_python_script = first != "python" && first != "python3" && first != "pytest";

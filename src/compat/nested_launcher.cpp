@@ -17,20 +17,16 @@ namespace {
 
 using Strings = std::span<const std::string>;
 
-/// Text of a module that is found from the working directory.
-std::optional<std::string> read_module(const std::string& module, const ReadText& read_text) {
-  std::string path = module;
-  std::ranges::replace(path, '.', '/');
-  auto text = read_text(path + ".py");
-  return text ? text : read_text(path + "/__main__.py");
-}
-
 std::optional<std::string> read_text_of(const PythonRun& run, const ReadText& read_text) {
   if (!run.code.empty()) {
     return run.code;
   }
   if (!run.module.empty()) {
-    return read_module(run.module, read_text);
+    // Text of a module that is found from the working directory.
+    std::string path = run.module;
+    std::ranges::replace(path, '.', '/');
+    auto text = read_text(path + ".py");
+    return text ? text : read_text(path + "/__main__.py");
   }
   return run.script.empty() ? std::nullopt : read_text(run.script);
 }

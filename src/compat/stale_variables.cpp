@@ -13,15 +13,6 @@
 namespace muster {
 namespace {
 
-/// Rewrites each number of the text as Python reads it; "1:04" has two.
-std::string as_counted(const std::string& text) {
-  std::vector<std::string> pieces = split(text, ':');
-  for (std::string& piece : pieces) {
-    piece = find_python_integer(piece).value_or(piece);
-  }
-  return join(pieces, ":");
-}
-
 /// True if the option's value is a number, or may be one.
 bool is_counted(const CompatOption& option) {
   static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
@@ -50,7 +41,12 @@ Result<std::string> read_value(const CompatLauncher& compat, const CompatOption&
   if (value.value.empty() && value.source.kind == SourceKind::Flag) {
     return wrong_value(value, "a value");
   }
-  return as_counted(value.value);
+  // Rewrites each number of the text as Python reads it; "1:04" has two.
+  std::vector<std::string> pieces = split(value.value, ':');
+  for (std::string& piece : pieces) {
+    piece = find_python_integer(piece).value_or(piece);
+  }
+  return join(pieces, ":");
 }
 
 Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, Given& given,

@@ -163,15 +163,6 @@ std::optional<Error> find_ambiguity(const CompatLauncher& compat, const std::str
   return Error{ErrorKind::BadUsage, token.substr(0, token.find('=')) + " may be any of " + join(names, ", ")};
 }
 
-Error unknown_token(const CompatLauncher& compat, const std::string& token, const OptionTable* own) {
-  if (auto ambiguity = find_ambiguity(compat, token)) {
-    return std::move(*ambiguity);
-  }
-  return unknown_option(
-      token, nearest_of(compat, token, own),
-      "'muster " + command_of(compat) + " --help' lists them, and a script that begins with a dash goes behind '--'");
-}
-
 /// True if argparse takes the token for a value: it must not look like an option.
 bool is_value(const CompatLauncher& compat, const Typed& typed, const std::string& token) {
   const bool is_negative = token.find_first_not_of("0123456789.", 1) == std::string::npos && token.size() > 1;
@@ -247,19 +238,6 @@ bool is_option(const std::string& token) {
   return token.size() > 1 && token.front() == '-';
 }
 
-/// Takes the rest of the tokens, which holds no options. The originals remove the first "--" wherever it is, since
-/// scripts are started with "torchrun script.py -- --its-own-option".
-void take_rest(Tokens& result, std::span<const std::string> rest) {
-  const bool is_in_front = !rest.empty() && rest.front() == "--";
-  std::vector<std::string>& program = result.program;
-  program.insert(program.end(), rest.begin() + (is_in_front ? 1 : 0), rest.end());
-  const bool is_behind = !is_in_front && program.size() > 1 && program[1] == "--";
-  if (is_behind) {
-    program.erase(program.begin() + 1);
-  }
-  result.is_set_apart = is_in_front || is_behind;
-}
-
 /// Fails if the program's name is an option that lacks its dashes.
 Result<> check_program(const Tokens& read, const CompatLauncher& compat, const OptionTable* own) {
   if (read.program.empty() || read.is_set_apart) {
@@ -297,7 +275,12 @@ Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const Opti
     return true;
   }
   if ((is_option(token) || looks_like_option(token)) && !is_behind) {
-    return unknown_token(compat, token, own);
+    if (auto ambiguity = find_ambiguity(compat, token)) {
+      return std::move(*ambiguity);
+    }
+    return unknown_option(
+        token, nearest_of(compat, token, own),
+        "'muster " + command_of(compat) + " --help' lists them, and a script that begins with a dash goes behind '--'");
   }
   if (compat.syntax != Syntax::Click) {
     return false;
@@ -323,7 +306,17 @@ Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::st
       break;
     }
   }
-  take_rest(result, tokens.subspan(i));
+  // Takes the rest of the tokens, which holds no options. The originals remove the first "--" wherever it is, since
+  // scripts are started with "torchrun script.py -- --its-own-option".
+  const std::span<const std::string> rest = tokens.subspan(i);
+  const bool is_in_front = !rest.empty() && rest.front() == "--";
+  std::vector<std::string>& program = result.program;
+  program.insert(program.end(), rest.begin() + (is_in_front ? 1 : 0), rest.end());
+  const bool is_behind = !is_in_front && program.size() > 1 && program[1] == "--";
+  if (is_behind) {
+    program.erase(program.begin() + 1);
+  }
+  result.is_set_apart = is_in_front || is_behind;
   TRY(check_program(result, compat, own));
   return result;
 }

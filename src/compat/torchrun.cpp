@@ -40,20 +40,6 @@ void translate_logs(Translation& t) {
   }
 }
 
-/// Adds no prefix in a pipe, since a script may parse the workers' lines there, unless -t asks for it.
-/// Source: torch/distributed/elastic/multiprocessing/tail_log.py.
-void translate_prefix(Translation& t) {
-  const auto tee = t.find("tee");
-  const bool is_asked_for = tee && !tee->value.empty() && tee->value != "0";
-  if (!t.line.settings.has("prefix")) {
-    t.set("prefix", {is_asked_for ? "always" : "terminal", default_of("torchrun")});
-  }
-  if (is_asked_for && !t.line.settings.has("prefix-template") && !t.settings.contains("prefix-template") &&
-      !t.snapshot.has("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE")) {
-    t.set("prefix-template", {"[${role_name}${local_rank}]:", default_of("torchrun")});
-  }
-}
-
 /// Reads the ranks as Python reads numbers, with blanks around.
 void translate_filter(Translation& t) {
   const auto ranks = t.find("local-ranks-filter");
@@ -67,8 +53,11 @@ void translate_filter(Translation& t) {
   t.set("local-ranks-filter", {join(pieces, ","), ranks->source});
 }
 
-/// Options for which an empty value counts as not given.
-void translate_texts(Translation& t) {
+void translate_output(Translation& t) {
+  if (t.is_whole || t.has("log-dir")) {
+    translate_logs(t);
+  }
+  // Options for which an empty value counts as not given.
   for (const auto& [name, setting] : {std::pair("duplicate-stdout-filters", "duplicate-stdout-filters"),
                                       std::pair("duplicate-stderr-filters", "duplicate-stderr-filters"),
                                       std::pair("log-line-prefix-template", "prefix-template")}) {
@@ -76,16 +65,19 @@ void translate_texts(Translation& t) {
       t.set(setting, *text);
     }
   }
-}
-
-void translate_output(Translation& t) {
-  if (t.is_whole || t.has("log-dir")) {
-    translate_logs(t);
-  }
-  translate_texts(t);
   translate_filter(t);
   if (t.is_whole) {
-    translate_prefix(t);
+    // Adds no prefix in a pipe, since a script may parse the workers' lines there, unless -t asks for it.
+    // Source: torch/distributed/elastic/multiprocessing/tail_log.py.
+    const auto tee = t.find("tee");
+    const bool is_asked_for = tee && !tee->value.empty() && tee->value != "0";
+    if (!t.line.settings.has("prefix")) {
+      t.set("prefix", {is_asked_for ? "always" : "terminal", default_of("torchrun")});
+    }
+    if (is_asked_for && !t.line.settings.has("prefix-template") && !t.settings.contains("prefix-template") &&
+        !t.snapshot.has("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE")) {
+      t.set("prefix-template", {"[${role_name}${local_rank}]:", default_of("torchrun")});
+    }
   }
 }
 
@@ -315,15 +307,6 @@ Result<> translate_rendezvous(Translation& t) {
   return {};
 }
 
-/// Reads torchrun's variable for the grace period, which is weaker than flags and PET_*.
-void translate_grace(Translation& t) {
-  constexpr const char* kShutdown = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
-  const auto seconds = t.snapshot.variable(kShutdown);
-  if (seconds && !t.settings.contains("grace")) {
-    t.set("grace", {*seconds, from_variable(kShutdown)});
-  }
-}
-
 /// Drops unknown signal names with a warning; if none is left the default signals count.
 /// Source: PContext.start of torch/distributed/elastic/multiprocessing/api.py.
 void translate_signals(Translation& t) {
@@ -374,22 +357,6 @@ Result<> translate_script(Translation& t) {
   return {};
 }
 
-/// As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store
-/// unless a variable says otherwise.
-/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py; use_agent_store of dynamic_rendezvous.py.
-void set_defaults(Translation& t) {
-  constexpr const char* kUnshared = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
-  if (t.snapshot.variable(kUnshared) == "1" && !t.line.settings.has("store")) {
-    t.set("store", {"worker", from_variable(kUnshared)});
-  }
-  for (const auto& [name, value] :
-       {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
-    if (!t.line.settings.has(name) && !t.settings.contains(name)) {
-      t.set(name, {value, default_of("torchrun")});
-    }
-  }
-}
-
 }  // namespace
 
 Result<> translate_torchrun(Translation& t) {
@@ -405,8 +372,25 @@ Result<> translate_torchrun(Translation& t) {
   translate_output(t);
   translate_signals(t);
   if (t.is_whole) {
-    translate_grace(t);
-    set_defaults(t);
+    // Reads torchrun's variable for the grace period, which is weaker than flags and PET_*.
+    constexpr const char* kShutdown = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
+    const auto seconds = t.snapshot.variable(kShutdown);
+    if (seconds && !t.settings.contains("grace")) {
+      t.set("grace", {*seconds, from_variable(kShutdown)});
+    }
+    // As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store
+    // unless a variable says otherwise.
+    // Source: _invoke_run of torch/distributed/elastic/agent/server/api.py; use_agent_store of dynamic_rendezvous.py.
+    constexpr const char* kUnshared = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
+    if (t.snapshot.variable(kUnshared) == "1" && !t.line.settings.has("store")) {
+      t.set("store", {"worker", from_variable(kUnshared)});
+    }
+    for (const auto& [name, value] :
+         {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
+      if (!t.line.settings.has(name) && !t.settings.contains(name)) {
+        t.set(name, {value, default_of("torchrun")});
+      }
+    }
     translate_input(t);
   }
   return translate_script(t);
