@@ -282,16 +282,6 @@ bool take_answers(std::vector<Greeting>& greetings, Found& found, Clock::time_po
   return count > 0 || (count < 0 && errno == EINTR);
 }
 
-/// Waits for the answers of all together, so that silent ones do not add up.
-void await_answers(std::vector<Greeting>& greetings, Found& found) {
-  const Clock::time_point until = Clock::now() + kHelloTimeout;
-  while (!greetings.empty() && take_answers(greetings, found, until)) {
-  }
-  for (const Greeting& silent : greetings) {
-    found.refusals.push_back(no_answer(silent.socket).message);
-  }
-}
-
 /// "4711" also matches the job id of the step "4711.0": a batch script of Slurm knows the job's number only.
 bool is_id_of(const std::string& wanted, const std::string& job_id) {
   const bool is_number = wanted.find_first_not_of("0123456789") == std::string::npos;
@@ -346,7 +336,13 @@ Found find_agents(const std::string& temporary_folder) {
   }
   limit_crowds(greetings, found);
   begin(greetings, found);
-  await_answers(greetings, found);
+  // Waits for the answers of all together, so that silent ones do not add up.
+  const Clock::time_point until = Clock::now() + kHelloTimeout;
+  while (!greetings.empty() && take_answers(greetings, found, until)) {
+  }
+  for (const Greeting& silent : greetings) {
+    found.refusals.push_back(no_answer(silent.socket).message);
+  }
   std::sort(found.agents.begin(), found.agents.end(),
             [](const auto& left, const auto& right) { return left.pid < right.pid; });
   return found;

@@ -124,15 +124,6 @@ Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snap
   return vendor == nullptr ? Sourced<int>{1, wanted.source} : count_of(*vendor, snapshot);
 }
 
-Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const Sourced<int> of_nvidia = count_of(kNvidia, snapshot);
-  const Sourced<int> of_amd = count_of(kAmd, snapshot);
-  if (of_nvidia.value == 0 && of_amd.value == 0) {
-    return no_device(wanted, of_nvidia, "GPU");
-  }
-  return of_nvidia.value > 0 ? of_nvidia : of_amd;
-}
-
 Result<Sourced<int>> count_only(const Vendor& vendor, const char* kind, const Sourced<std::string>& wanted,
                                 const Snapshot& snapshot) {
   const Sourced<int> found = count_of(vendor, snapshot);
@@ -144,7 +135,12 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
     return count_auto(wanted, snapshot);
   }
   if (wanted.value == "gpu") {
-    return count_gpus(wanted, snapshot);
+    const Sourced<int> of_nvidia = count_of(kNvidia, snapshot);
+    const Sourced<int> of_amd = count_of(kAmd, snapshot);
+    if (of_nvidia.value == 0 && of_amd.value == 0) {
+      return no_device(wanted, of_nvidia, "GPU");
+    }
+    return of_nvidia.value > 0 ? of_nvidia : of_amd;
   }
   if (wanted.value == "npu") {
     return count_only(kAscend, "NPU", wanted, snapshot);
@@ -450,14 +446,6 @@ std::vector<Accelerator> find_ascend(const std::string& root) {
 
 // --- AMD -----------------------------------------------------------------------------------------
 
-/// Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c: location_id is bus, device and function.
-std::string pci_address(unsigned long long domain, unsigned long long location) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%04llx:%02llx:%02llx.%llx", domain, (location >> 8U) & 0xFFU,
-                (location >> 3U) & 0x1FU, location & 0x7U);
-  return text.data();
-}
-
 std::string amd_uuid(unsigned long long unique_id) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "GPU-%016llx", unique_id);
@@ -473,7 +461,12 @@ std::vector<Accelerator> find_amd(const std::string& root) {
     if (properties["simd_count"] == 0) {
       continue;
     }
-    const std::string address = pci_address(properties["domain"], properties["location_id"]);
+    // Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c: location_id is bus, device and function.
+    const unsigned long long location = properties["location_id"];
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%04llx:%02llx:%02llx.%llx", properties["domain"], (location >> 8U) & 0xFFU,
+                  (location >> 3U) & 0x1FU, location & 0x7U);
+    const std::string address = text.data();
     gpus.push_back({address, amd_uuid(properties["unique_id"]), {}, numa_node_of(root, address)});
   }
   return gpus;

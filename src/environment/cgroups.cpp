@@ -66,17 +66,6 @@ std::optional<Mount> parse_cgroup_mount(const std::string& line) {
   return Mount{before[3], before[4], behind[0], behind[2]};
 }
 
-void note_mount(std::vector<Hierarchy>& hierarchies, const Mount& mount, std::string_view controller) {
-  for (Hierarchy& hierarchy : hierarchies) {
-    const bool is_its = hierarchy.version == 2 ? mount.type == "cgroup2"
-                                               : mount.type == "cgroup" && has_item(mount.options, controller);
-    if (hierarchy.mount.empty() && is_its) {
-      hierarchy.mount = mount.point;
-      hierarchy.root = mount.root;
-    }
-  }
-}
-
 std::vector<Mount> read_cgroup_mounts() {
   std::vector<Mount> mounts;
   std::ifstream file("/proc/self/mountinfo");
@@ -113,7 +102,14 @@ std::vector<std::string> folders_of(const Hierarchy& hierarchy) {
 std::vector<ControlGroup> own_cgroups(std::string_view controller) {
   std::vector<Hierarchy> hierarchies = read_groups(controller);
   for (const Mount& mount : cgroup_mounts()) {
-    note_mount(hierarchies, mount, controller);
+    for (Hierarchy& hierarchy : hierarchies) {
+      const bool is_its = hierarchy.version == 2 ? mount.type == "cgroup2"
+                                                 : mount.type == "cgroup" && has_item(mount.options, controller);
+      if (hierarchy.mount.empty() && is_its) {
+        hierarchy.mount = mount.point;
+        hierarchy.root = mount.root;
+      }
+    }
   }
   std::vector<ControlGroup> groups;
   groups.reserve(hierarchies.size());

@@ -15,13 +15,6 @@
 namespace muster {
 namespace {
 
-/// Source: volcano.sh, job plugin "ssh" (pkg/controllers/job/plugins/ssh), its default place.
-std::string find_volcano_ssh_key(const Snapshot& snapshot) {
-  constexpr const char* kPlace = "/root/.ssh/id_rsa";
-  const bool is_volcano = snapshot.has("VC_TASK_INDEX") || snapshot.has("VK_TASK_INDEX");
-  return is_volcano && ::access(kPlace, R_OK) == 0 ? kPlace : "";
-}
-
 std::string find_rank_table() {
   for (const char* const place : kRankTablePlaces) {
     if (::access(place, F_OK) == 0) {
@@ -102,7 +95,10 @@ Snapshot take_snapshot() {
   snapshot.addresses = Lazy(local_addresses);
   snapshot.interfaces = Lazy(local_interfaces);
   snapshot.device_view = Lazy(read_device_view);
-  snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
+  // Source: volcano.sh, job plugin "ssh" (pkg/controllers/job/plugins/ssh), its default place.
+  constexpr const char* kPlace = "/root/.ssh/id_rsa";
+  const bool is_volcano = snapshot.has("VC_TASK_INDEX") || snapshot.has("VK_TASK_INDEX");
+  snapshot.volcano_ssh_key = is_volcano && ::access(kPlace, R_OK) == 0 ? kPlace : "";
   return snapshot;
 }
 

@@ -105,16 +105,6 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& unit, std::size_t plac
   return add_memory_of_form(binding, unit, locality);
 }
 
-/// Leaves an accelerator unbound that the request does not name; an error where it names others and a process has
-/// this one.
-Result<std::optional<CpuBinding>> keep_binding(const BindingUnit& unit, const std::string& who,
-                                               std::optional<std::size_t> local_rank) {
-  if (local_rank && !unit.request.devices.empty()) {
-    return refused(unit, "says nothing of " + who + ", the accelerator of local rank " + std::to_string(*local_rank));
-  }
-  return std::optional<CpuBinding>();
-}
-
 /// `local_rank` is the process that has the accelerator; empty: unknown.
 Result<std::optional<CpuBinding>> bind_device(const BindingUnit& unit, std::size_t place,
                                               std::optional<std::size_t> local_rank) {
@@ -124,7 +114,12 @@ Result<std::optional<CpuBinding>> bind_device(const BindingUnit& unit, std::size
   const auto given = request.devices.find(device);
   const bool is_named = given != request.devices.end();
   if (!is_named && (!request.devices.empty() || !request.form)) {
-    return keep_binding(unit, who, local_rank);
+    // Leaves an accelerator unbound that the request does not name; an error where it names others and a process has
+    // this one.
+    if (local_rank && !unit.request.devices.empty()) {
+      return refused(unit, "says nothing of " + who + ", the accelerator of local rank " + std::to_string(*local_rank));
+    }
+    return std::optional<CpuBinding>();
   }
   CpuBinding binding;
   const bool is_all_given = is_named && !given->second.cpus.empty() && !given->second.memory_nodes.empty();

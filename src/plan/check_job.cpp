@@ -175,18 +175,6 @@ std::vector<std::string> words_in_braces(std::string_view text) {
   return words;
 }
 
-std::vector<std::string> all_placeholders(const ModeTemplate& mode) {
-  std::set<std::string> parameters;
-  for (const Parameter& parameter : mode.parameters) {
-    parameters.insert(parameter.name);
-  }
-  std::set<std::string> roles;
-  for (const RoleTemplate& role : mode.roles) {
-    roles.insert(role.name);
-  }
-  return placeholder_names(parameters, roles);
-}
-
 /// Fails for a word in braces that is nearly a placeholder, as a typing error; other words are the user's own.
 Result<> check_argument(const std::string& argument, const std::vector<std::string>& known) {
   for (const std::string& word : words_in_braces(argument)) {
@@ -203,7 +191,15 @@ Result<> check_argument(const std::string& argument, const std::vector<std::stri
 }
 
 Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
-  const std::vector<std::string> known = all_placeholders(mode);
+  std::set<std::string> parameters;
+  for (const Parameter& parameter : mode.parameters) {
+    parameters.insert(parameter.name);
+  }
+  std::set<std::string> roles;
+  for (const RoleTemplate& role : mode.roles) {
+    roles.insert(role.name);
+  }
+  const std::vector<std::string> known = placeholder_names(parameters, roles);
   for (const std::string& argument : job.program) {
     TRY(check_argument(argument, known));
   }

@@ -89,22 +89,6 @@ void add_sizes(Values& values, const ModeTemplate& mode, const std::vector<RoleP
   values["cores_per_worker"] = std::to_string(std::max(1, part.cores / local));
 }
 
-/// Adds the endpoints of each role. Until the nodes have met, a mark takes their place; a role without processes ends
-/// up without endpoints.
-void add_endpoints(Values& values, const ModeTemplate& mode, const std::vector<RoleEndpoints>& endpoints,
-                   bool is_decided) {
-  const bool is_known = is_decided || !endpoints.empty();
-  for (const RoleTemplate& role : mode.roles) {
-    const std::string name = std::string(kEndpointsOf) + ":" + role.name;
-    if (role.listens) {
-      values[name] = is_known ? "" : mark_deferred(name);
-    }
-  }
-  for (const RoleEndpoints& list : endpoints) {
-    values[std::string(kEndpointsOf) + ":" + list.role] = join(list.endpoints, ",");
-  }
-}
-
 /// All texts of the job in which placeholders are filled, on any node.
 std::vector<std::string> all_texts(const ModeTemplate& mode, const JobRequest& job) {
   std::vector<std::string> texts = texts_of(mode);
@@ -179,19 +163,6 @@ void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode, cons
   }
 }
 
-/// Keeps the parameters that differ from the template's defaults.
-void add_parameters(LaunchPlan& plan, const std::vector<Parameter>& known) {
-  Parameters given = plan.parameters;
-  for (const Parameter& parameter : known) {
-    if (given[parameter.name] == Sourced<std::string>{parameter.otherwise, {}}) {
-      given.erase(parameter.name);
-    }
-  }
-  for (const auto& [name, value] : given) {
-    plan.cluster.decisions.push_back({name, value.value, value.source.name});
-  }
-}
-
 /// Adds the mode, and the devices that the processes see.
 void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job) {
   plan.mode = chosen.mode.name;
@@ -200,7 +171,16 @@ void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job)
   }
   plan.cluster.decisions.push_back({"mode", plan.mode, chosen.source.name});
   plan.parameters = chosen.parameters;
-  add_parameters(plan, chosen.mode.parameters);
+  // Keeps the parameters that differ from the template's defaults.
+  Parameters given = plan.parameters;
+  for (const Parameter& parameter : chosen.mode.parameters) {
+    if (given[parameter.name] == Sourced<std::string>{parameter.otherwise, {}}) {
+      given.erase(parameter.name);
+    }
+  }
+  for (const auto& [name, value] : given) {
+    plan.cluster.decisions.push_back({name, value.value, value.source.name});
+  }
 }
 
 /// Fills the fields of a role that do not depend on the process.
@@ -270,7 +250,18 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   Values values = common_values(input, placement);
   const HostTasks part = find_host_tasks(input);
   add_sizes(values, chosen.mode, places, part);
-  add_endpoints(values, chosen.mode, endpoints, placement.is_decided);
+  // Adds the endpoints of each role. Until the nodes have met, a mark takes their place; a role without processes ends
+  // up without endpoints.
+  const bool is_known = placement.is_decided || !endpoints.empty();
+  for (const RoleTemplate& role : chosen.mode.roles) {
+    const std::string name = std::string(kEndpointsOf) + ":" + role.name;
+    if (role.listens) {
+      values[name] = is_known ? "" : mark_deferred(name);
+    }
+  }
+  for (const RoleEndpoints& list : endpoints) {
+    values[std::string(kEndpointsOf) + ":" + list.role] = join(list.endpoints, ",");
+  }
   const std::vector<std::string> texts = all_texts(chosen.mode, job);
   const bool has_table = ranked || takes_table(input, texts);
   plan.services = find_services(chosen.mode, texts, job, has_table);

@@ -21,15 +21,6 @@ std::string in_log_dir(const JobRequest& job, const std::string& name) {
   return job.log_dir.empty() ? name : job.log_dir + "/" + name;
 }
 
-/// A name that ends with .txt is a complete file name.
-StreamLogs with_endings(const std::string& path, bool joins_streams) {
-  if (!joins_streams) {
-    return {path + ".out", path + ".err"};
-  }
-  const std::string both = path.ends_with(".txt") ? path : path + ".log";
-  return {both, both};
-}
-
 }  // namespace
 
 std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id) {
@@ -44,8 +35,13 @@ StreamLogs name_logs(const JobRequest& job, const std::string& folder, const Log
     const std::string own = folder + "/" + owner.local_rank;
     return {own + "/stdout.log", own + "/stderr.log"};
   }
-  return with_endings(owner.path.empty() ? folder + "/" + owner.name : in_log_dir(job, owner.path),
-                      owner.joins_streams);
+  // A name that ends with .txt is a complete file name.
+  const std::string path = owner.path.empty() ? folder + "/" + owner.name : in_log_dir(job, owner.path);
+  if (!owner.joins_streams) {
+    return {path + ".out", path + ".err"};
+  }
+  const std::string both = path.ends_with(".txt") ? path : path + ".log";
+  return {both, both};
 }
 
 std::string name_error_file(const RolePlan& shared, const Values& values) {

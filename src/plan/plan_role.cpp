@@ -321,15 +321,6 @@ void add_neuron(Values& values, const RolePlan& shared, int world_size) {
   values["neuron_root"] = join_endpoint(values.at("master_address"), std::to_string(kPort));
 }
 
-/// Adds the values that differ between the workers of a role.
-void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
-  if (shared.role.listens) {
-    add_own_endpoint(values, shared, role_rank);
-  }
-  values.erase("error_file");  // removes the previous worker's: the file's own name cannot hold it
-  values["error_file"] = name_error_file(shared, values);
-}
-
 /// Sets the variable that limits the visible devices, and unsets variables with the same purpose. The template's own
 /// setting of it wins.
 void show_devices(WorkerPlan& worker, const std::string& variable, const std::string& list,
@@ -393,7 +384,12 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["visible_local_rank"] =
         std::to_string(shared.input.job.masks_devices ? 0 : device_of(shared, local_rank, i));
     add_cross_place(values, shared, static_cast<int>(i));
-    add_own_values(values, shared, role_rank);
+    // Adds the values that differ between the workers of a role.
+    if (shared.role.listens) {
+      add_own_endpoint(values, shared, role_rank);
+    }
+    values.erase("error_file");  // removes the previous worker's: the file's own name cannot hold it
+    values["error_file"] = name_error_file(shared, values);
     values["neuron_rank"] = values.at("neuron_cores").empty() ? "" : values.at("global_rank");
     std::optional<CpuBinding> binding = binding_of(shared, bound_place);
     const int bound = binding && !binding->cpus.empty() ? static_cast<int>(binding->cpus.size()) : cores;

@@ -38,17 +38,6 @@ Result<> check_rank(const PlatformFacts& facts, const Platform* platform, const 
   return {};
 }
 
-/// Error for an unknown number of nodes.
-Error without_nodes(const PlatformFacts& facts, const OptionNames& names) {
-  if (!facts.node_rank && facts.no_rank) {
-    return *facts.no_rank;
-  }
-  if (!facts.no_nodes) {
-    return missing(as_text(facts.node_rank), "how many nodes the job has", names.nodes);
-  }
-  return Error{facts.no_nodes->kind, with_advice(facts.no_nodes->message, facts, names)};
-}
-
 /// Fills in where the agents meet; a single node needs no source for it.
 Result<> complete_leader(PlatformFacts& facts, const OptionNames& names) {
   const bool is_single = facts.nodes->value == 1;
@@ -80,7 +69,14 @@ Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* p
     facts.nodes = {1, {}};
   }
   if (!facts.nodes) {
-    return without_nodes(facts, names);
+    // Error for an unknown number of nodes.
+    if (!facts.node_rank && facts.no_rank) {
+      return *facts.no_rank;
+    }
+    if (!facts.no_nodes) {
+      return missing(as_text(facts.node_rank), "how many nodes the job has", names.nodes);
+    }
+    return Error{facts.no_nodes->kind, with_advice(facts.no_nodes->message, facts, names)};
   }
   const bool is_single = facts.nodes->value == 1;
   if (!facts.node_rank && is_single && !facts.no_rank) {
@@ -103,13 +99,6 @@ const Sourced<std::string> kLatePort = {"{worker_port}", {SourceKind::Assumed, "
 void decide(Cluster& cluster, const char* field, const Port& port) {
   const Sourced<std::string> shown = port ? as_text(*port) : kLatePort;
   cluster.decisions.push_back({field, shown.value, shown.source.name});
-}
-
-/// The user's port; else the rendezvous, for programs that read it from the platform's variable.
-Port choose_worker_port(const PlatformFacts& facts, const ClusterRequest& request, const ModeFacts& mode) {
-  const Port& given = facts.master_port;
-  const bool is_taken = mode.takes_given_port && given && given->source.kind != SourceKind::Default;
-  return request.worker_port || !is_taken ? request.worker_port : given;
 }
 
 /// The rendezvous, or a port next to the workers' port if that is the rendezvous.
@@ -142,7 +131,10 @@ int port_of_job(std::string_view id) {
 
 Result<Ports> choose_ports(const PlatformFacts& facts, const ClusterRequest& request, const ModeFacts& mode) {
   const bool is_single = facts.nodes->value == 1;
-  const Port worker = choose_worker_port(facts, request, mode);
+  // The user's port; else the rendezvous, for programs that read it from the platform's variable.
+  const Port& given = facts.master_port;
+  const bool is_taken = mode.takes_given_port && given && given->source.kind != SourceKind::Default;
+  const Port worker = request.worker_port || !is_taken ? request.worker_port : given;
   Ports ports;
   // On a single node the rendezvous has no other use than as the meeting point of its workers.
   ports.rendezvous = is_single && !facts.master_port ? worker : facts.master_port;

@@ -66,18 +66,6 @@ void add_nodes(Cluster& cluster, const PlatformFacts& facts) {
   }
 }
 
-/// Adds facts and notices about what the platform does by itself.
-void add_platform_habits(Cluster& cluster, const PlatformFacts& facts) {
-  if (const auto& count = facts.restart_count) {
-    cluster.platform_restarts = count->value;
-    cluster.decisions.push_back({"platform.restarts", std::to_string(count->value), count->source.name});
-  }
-  if (const auto& grace = facts.grace) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace->value);
-    cluster.decisions.push_back({"platform.grace", std::to_string(seconds.count()) + " s", grace->source.name});
-  }
-}
-
 /// Checks the job's name, which is sent to the leader, compared there, and shown in messages.
 Result<> check_name(const Sourced<std::string>& name) {
   constexpr std::size_t kMostBytes = 255;
@@ -160,7 +148,15 @@ Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, 
   cluster.decisions.push_back({"rendezvous.address", cluster.master_address, facts.master_address->source.name});
   add_ports(cluster, ports);
   TRY(add_job(cluster, facts, snapshot, request.max_restarts));
-  add_platform_habits(cluster, facts);
+  // Adds facts and notices about what the platform does by itself.
+  if (const auto& count = facts.restart_count) {
+    cluster.platform_restarts = count->value;
+    cluster.decisions.push_back({"platform.restarts", std::to_string(count->value), count->source.name});
+  }
+  if (const auto& grace = facts.grace) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace->value);
+    cluster.decisions.push_back({"platform.grace", std::to_string(seconds.count()) + " s", grace->source.name});
+  }
   add_hosts(cluster, facts);
   return cluster;
 }

@@ -343,14 +343,6 @@ Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, b
   return {};
 }
 
-/// Divides the processes evenly among hosts without slots.
-void share_evenly(GivenHosts& listed, int processes) {
-  const auto hosts = static_cast<int>(listed.value.size());
-  for (int i = 0; i < hosts; ++i) {
-    listed.value[static_cast<std::size_t>(i)].slots = processes / hosts + (i < processes % hosts ? 1 : 0);
-  }
-}
-
 /// Fills the hosts' slots; returns the number of remaining processes.
 int fill(GivenHosts& listed, int processes) {
   for (GivenHost& host : listed.value) {
@@ -364,7 +356,11 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Setti
   const int number = TRY(read_number_within(count, 1, kMostWorkers, "a number of processes"));
   const auto silent = std::ranges::count_if(listed.value, [](const GivenHost& host) { return !host.slots; });
   if (silent == static_cast<std::ptrdiff_t>(listed.value.size())) {
-    share_evenly(listed, number);
+    // Divides the processes evenly among hosts without slots.
+    const auto hosts = static_cast<int>(listed.value.size());
+    for (int i = 0; i < hosts; ++i) {
+      listed.value[static_cast<std::size_t>(i)].slots = number / hosts + (i < number % hosts ? 1 : 0);
+    }
     return {};
   }
   if (silent > 0) {

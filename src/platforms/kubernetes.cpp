@@ -65,12 +65,6 @@ Result<Numbers> read_numbers(const Snapshot& snapshot) {
   return numbers;
 }
 
-Error unknown_pods(const Numbers& numbers) {
-  return contradiction(*numbers.pod, *numbers.job,
-                       "with several pods in each Job of a set neither is a node's rank; say how many each has by "
-                       "JOBSET_PODS_PER_JOB, or give --nnodes and --node-rank");
-}
-
 /// Multiplies the Jobs by the pods of each.
 Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
   const int pods = numbers.pods->value;
@@ -112,7 +106,10 @@ Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
     facts.nodes = is_only_job ? std::nullopt : numbers.jobs;
     return {};
   }
-  facts.no_rank = unknown_pods(numbers);
+  facts.no_rank =
+      contradiction(*numbers.pod, *numbers.job,
+                    "with several pods in each Job of a set neither is a node's rank; say how many each has by "
+                    "JOBSET_PODS_PER_JOB, or give --nnodes and --node-rank");
   return {};
 }
 

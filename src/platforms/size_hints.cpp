@@ -218,16 +218,6 @@ int count_hosts(std::string text) {
   return static_cast<int>(hosts.size());
 }
 
-/// Reads "02", "+2" and "2.0", which muster does not accept as numbers, but which show that there are two.
-int count_digits(std::string_view text) {
-  const std::size_t first = text.find_first_not_of("+0");
-  const std::size_t end = text.find_first_not_of("0123456789", first);
-  if (first == std::string_view::npos || end == first) {
-    return 0;
-  }
-  return parse_integer(text.substr(first, end - first), 0, kMostNodes).value_or(kMostNodes);
-}
-
 /// Counts the first words of lines that are no comments.
 int count_lines_of_hosts(const std::string& text) {
   std::set<std::string> hosts;
@@ -246,7 +236,13 @@ int number_said_by(std::string_view name, const std::string& value) {
     return range->value.most;
   }
   if (form_of(name).kind == Form::Kind::Number) {
-    return count_digits(text);
+    // Reads "02", "+2" and "2.0", which muster does not accept as numbers, but which show that there are two.
+    const std::size_t first = text.find_first_not_of("+0");
+    const std::size_t end = text.find_first_not_of("0123456789", first);
+    if (first == std::string_view::npos || end == first) {
+      return 0;
+    }
+    return parse_integer(text.substr(first, end - first), 0, kMostNodes).value_or(kMostNodes);
   }
   boost::system::error_code error;
   const json::value document = json::parse(text, error);

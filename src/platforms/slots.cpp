@@ -29,17 +29,6 @@ std::optional<Sourced<int>> total_of_platform(const PlatformFacts& facts, const 
   return is_changed ? std::nullopt : facts.workers;
 }
 
-/// Sets the maximum number of nodes to the number of workers; one node if this one has all workers.
-void take_nodes_from_total(PlatformFacts& facts, const Sourced<int>& total, int slots) {
-  const bool is_single = total.value == slots;
-  facts.nodes = {is_single ? 1 : std::min(total.value, kMostNodes), total.source};
-  facts.least_nodes = 1;
-  facts.are_nodes_of_total = true;
-  if (is_single) {
-    facts.node_rank = {0, total.source};  // a single node has no other rank
-  }
-}
-
 /// Checks that given nodes have at least one worker each; a single node has all.
 Result<> check_nodes_of_total(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const int least = facts.least_nodes.value_or(facts.nodes->value);
@@ -144,7 +133,14 @@ Result<> apply_total(PlatformFacts& facts, const std::optional<Sourced<int>>& gi
   if (facts.nodes) {
     return check_nodes_of_total(facts, total, slots);
   }
-  take_nodes_from_total(facts, total, slots.value);
+  // Sets the maximum number of nodes to the number of workers; one node if this one has all workers.
+  const bool is_single = total.value == slots.value;
+  facts.nodes = {is_single ? 1 : std::min(total.value, kMostNodes), total.source};
+  facts.least_nodes = 1;
+  facts.are_nodes_of_total = true;
+  if (is_single) {
+    facts.node_rank = {0, total.source};  // a single node has no other rank
+  }
   return {};
 }
 

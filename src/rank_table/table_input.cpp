@@ -12,15 +12,6 @@
 namespace muster {
 namespace {
 
-/// Reports the first breach, and names the command that shows all of them.
-Error describe_breaches(const Input& input, const std::vector<rank_table::Breach>& breaches) {
-  std::string message = "the " + name_of(input) + " is invalid: " + describe(breaches.front());
-  if (breaches.size() > 1) {
-    message += "; there is more, which 'muster check ranktable " + input.path + "' shows";
-  }
-  return Error{ErrorKind::BadData, std::move(message)};
-}
-
 /// Judges a rank table. Consumes the text, which may be large.
 Answer judge_table(const Input& input, FileContent found, const rank_table::Rules& rules) {
   found.content = rank_table::without_indentation(std::move(found.content));
@@ -33,7 +24,12 @@ Answer judge_table(const Input& input, FileContent found, const rank_table::Rule
   }
   auto& table = std::get<rank_table::Table>(reading);
   if (!breaches.empty()) {
-    return describe_breaches(input, breaches);
+    // Reports the first breach, and names the command that shows all of them.
+    std::string message = "the " + name_of(input) + " is invalid: " + describe(breaches.front());
+    if (breaches.size() > 1) {
+      message += "; there is more, which 'muster check ranktable " + input.path + "' shows";
+    }
+    return Error{ErrorKind::BadData, std::move(message)};
   }
   return Ready{rank_table::TableFile{input.path, std::move(found.content), std::move(table), found.version}};
 }

@@ -243,15 +243,6 @@ using rank_table::GenerateRequest;
 /// Stands in the plan for a table whose other parts are on other nodes.
 constexpr const char* kKnownAtStart = "{rank_table}";
 
-/// Clears the parameters that name a table, so that no table from the environment is read.
-void forget_table(ChosenMode& chosen, const InputTemplate& table) {
-  for (auto& [name, value] : chosen.parameters) {
-    if (table.file.find("{" + name + "}") != std::string::npos) {
-      value = {};
-    }
-  }
-}
-
 /// The device numbers of this node; a task placed by a platform has one device, by its local rank.
 Result<std::vector<int>> local_devices(const PlanInput& input) {
   const auto& share = input.cluster.share;
@@ -295,7 +286,12 @@ Result<> make_local_part(PlanInput& input) {
     return Error{error_kind(source),
                  source.name + " is 'generate', but the mode '" + input.mode.mode.name + "' takes no rank table"};
   }
-  forget_table(input.mode, *table);
+  // Clears the parameters that name a table, so that no table from the environment is read.
+  for (auto& [name, value] : input.mode.parameters) {
+    if (table->file.find("{" + name + "}") != std::string::npos) {
+      value = {};
+    }
+  }
   const auto devices = TRY(local_devices(input));
   const auto addresses =
       TRY(request.file.value.empty() ? rank_table::Addresses()

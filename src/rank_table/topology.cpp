@@ -289,17 +289,13 @@ Table with_ranks(Table table, const std::vector<int>& ranks) {
 
 namespace {
 
-void add_addresses(std::vector<std::string>& names, const json::object& device) {
-  for_each_object(array_of(device, "level_list"), [&](const json::object& level) {
-    for_each_object(array_of(level, "rank_addr_list"),
-                    [&](const json::object& address) { names.emplace_back(text_of(address, "addr")); });
-  });
-}
-
 std::vector<std::string> network_names(const InstancePlace& place) {
   std::vector<std::string> names = {std::string(lowest_network(*place.instance))};
   for (const DevicePlace& device : place.devices) {
-    add_addresses(names, *device.device);
+    for_each_object(array_of(*device.device, "level_list"), [&](const json::object& level) {
+      for_each_object(array_of(level, "rank_addr_list"),
+                      [&](const json::object& address) { names.emplace_back(text_of(address, "addr")); });
+    });
   }
   std::erase(names, "");
   return names;

@@ -225,16 +225,6 @@ Result<std::string> pod_of(const Values& values, const ManifestRequest& request,
                                : patched_pod(pod, request.patch, request.patch_name, names.container);
 }
 
-void add_metadata(Values& values, const ManifestRequest& request) {
-  const bool is_volcanos_job = request.kind == "volcano";  // Volcano sets these annotations itself
-  values["namespace"] = request.name_space;
-  values["in_namespace"] = request.name_space.empty() ? " " : " -n " + request.name_space;
-  values["job_labels"] = labels_of(request, {{"kueue.x-k8s.io/queue-name", values["kueue_queue"]}});
-  values["pod_labels"] =
-      labels_of(request, {{"scheduling.x-k8s.io/pod-group", request.scheduler == "coscheduling" ? request.name : ""}});
-  values["annotations"] = is_volcanos_job ? "" : fill_file("pod-annotations.yaml", values);
-}
-
 /// Sets what all pods of the job have.
 void add_common_values(Values& values, const ManifestRequest& request, const PodNames& names) {
   values["container"] = names.container;
@@ -295,7 +285,13 @@ Result<> add_pod_values(Values& values, const ManifestRequest& request, const Po
   values["nodes_but_one"] = std::to_string(request.nodes - 1);
   add_common_values(values, request, names);
   add_scheduling(values, request);
-  add_metadata(values, request);
+  const bool is_volcanos_job = request.kind == "volcano";  // Volcano sets these annotations itself
+  values["namespace"] = request.name_space;
+  values["in_namespace"] = request.name_space.empty() ? " " : " -n " + request.name_space;
+  values["job_labels"] = labels_of(request, {{"kueue.x-k8s.io/queue-name", values["kueue_queue"]}});
+  values["pod_labels"] =
+      labels_of(request, {{"scheduling.x-k8s.io/pod-group", request.scheduler == "coscheduling" ? request.name : ""}});
+  values["annotations"] = is_volcanos_job ? "" : fill_file("pod-annotations.yaml", values);
   values["pod_group"] = request.scheduler.empty() ? "" : fill_file("pod-group-" + request.scheduler + ".yaml", values);
   add_policies(values, request);
   values["token_advice"] = request.token == TokenFrom::Secret ? fill_file("token.yaml", values) : "";
