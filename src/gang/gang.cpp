@@ -81,7 +81,8 @@ void Gang::drain() {
   }
   is_scheduled_ = false;
   if (!is_done_) {
-    arm_timers();
+    arm(participant_timer_, participant_wake_, participant_.next_wake(), ParticipantEvent(Wake{}));
+    arm(leader_timer_, leader_wake_, leader_ ? leader_->next_wake() : std::nullopt, LeaderEvent(Tick{}));
   }
 }
 
@@ -119,11 +120,6 @@ void Gang::handle(ParticipantEvent& event) {
   for (const ParticipantAction& action : actions) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
-}
-
-void Gang::arm_timers() {
-  arm(participant_timer_, participant_wake_, participant_.next_wake(), ParticipantEvent(Wake{}));
-  arm(leader_timer_, leader_wake_, leader_ ? leader_->next_wake() : std::nullopt, LeaderEvent(Tick{}));
 }
 
 void Gang::arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,

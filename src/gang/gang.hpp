@@ -91,7 +91,6 @@ class Gang : private EventQueue {
   void drain();
   void handle(LeaderEvent& event);
   void handle(ParticipantEvent& event);
-  void arm_timers();
   void arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,
            Event event);
 

@@ -38,7 +38,14 @@ void OtherLeader::handle(const ParticipantEvent& event) {
   if (std::holds_alternative<LinkUp>(event)) {
     link_.send(join_);
   } else if (std::holds_alternative<DialFailed>(event)) {
-    try_later();
+    constexpr std::chrono::seconds kLongestPause{30};
+    timer_.expires_after(pause_);
+    pause_ = std::min(2 * pause_, kLongestPause);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) {
+        link_.connect();
+      }
+    });
   } else if (const auto* const answer = std::get_if<FromLeader>(&event)) {
     link_.close_link();
     const auto* const refused = std::get_if<Refused>(&answer->message);
@@ -47,17 +54,6 @@ void OtherLeader::handle(const ParticipantEvent& event) {
                   "; give each node its own --node-rank");
     }
   }
-}
-
-void OtherLeader::try_later() {
-  constexpr std::chrono::seconds kLongestPause{30};
-  timer_.expires_after(pause_);
-  pause_ = std::min(2 * pause_, kLongestPause);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      link_.connect();
-    }
-  });
 }
 
 }  // namespace muster::gang

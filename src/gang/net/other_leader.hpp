@@ -27,7 +27,6 @@ class OtherLeader : private EventQueue {
  private:
   void add(Event event) override;
   void handle(const ParticipantEvent& event);
-  void try_later();
 
   boost::asio::io_context& io_;
   std::string address_;  ///< "host:port", for messages

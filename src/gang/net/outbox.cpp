@@ -29,7 +29,12 @@ std::string_view Outbox::next(std::size_t most) const {
 
 void Outbox::pop(std::size_t count) {
   if (first_.empty()) {
-    begin_bulk();
+    // Starts to send the next bulk frame. No later frame overtakes a partly sent frame, nor the frames between it and
+    // the next bulk.
+    do {
+      first_.push_back(std::move(behind_.front()));
+      behind_.pop_front();
+    } while (!behind_.empty() && !behind_.front().is_bulk);
   }
   taken_ += count;
   (first_.front().is_bulk ? bulk_ : other_) -= count;
@@ -41,15 +46,6 @@ void Outbox::pop(std::size_t count) {
   if (is_empty()) {
     clear();
   }
-}
-
-/// Starts to send the next bulk frame. No later frame overtakes a partly sent frame, nor the frames between it and
-/// the next bulk.
-void Outbox::begin_bulk() {
-  do {
-    first_.push_back(std::move(behind_.front()));
-    behind_.pop_front();
-  } while (!behind_.empty() && !behind_.front().is_bulk);
 }
 
 /// An idle link holds no memory.

@@ -39,8 +39,6 @@ class Outbox {
     bool overtakes = false;
   };
 
-  void begin_bulk();
-
   /// Frames are added and taken in constant time, however long the queue: a peer that does not read slows no other
   /// link down. Lists, because an empty deque takes 576 bytes, and most of ten thousand links are idle.
   std::list<Waiting> first_;   ///< sent before the next bulk

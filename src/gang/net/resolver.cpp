@@ -113,14 +113,6 @@ void collect(const addrinfo* first, Resolver::Addresses& addresses) {
   }
 }
 
-/// Resolves localhost, also in an image without /etc/hosts.
-void answer_for_this_machine(Question& question) {
-  if (question.host == "localhost") {
-    question.error = 0;
-    question.addresses = {boost::asio::ip::address_v4::loopback()};
-  }
-}
-
 void answer(Question& question) {
   choose_name_services();
   addrinfo hints{};
@@ -132,7 +124,11 @@ void answer(Question& question) {
     collect(found, question.addresses);
     ::freeaddrinfo(found);
   } else {
-    answer_for_this_machine(question);
+    // Resolves localhost, also in an image without /etc/hosts.
+    if (question.host == "localhost") {
+      question.error = 0;
+      question.addresses = {boost::asio::ip::address_v4::loopback()};
+    }
   }
   question.is_answered = true;
   const std::uint64_t one = 1;

@@ -214,15 +214,6 @@ void AttemptEnd::note_success(LinkId link, const Succeeded& succeeded, Instant n
   }
 }
 
-void AttemptEnd::end_by_early_exit(Instant now) {
-  JobEnd end = gang_.early_exit.end_after_deadline(now);
-  if (end.first_failure) {
-    gang_.attempt.note_first_failure(*end.first_failure);
-    end.rank_zero_had_ended = gang_.end_of(*end.first_failure).rank_zero_had_ended;
-  }
-  end_attempt(std::move(end), SIGTERM, now);
-}
-
 void AttemptEnd::scale_up(Instant now) {
   const std::vector<LinkId> joining = admission_.newcomers();
   const std::string reason = joining.size() == 1 ? describe(*gang_.roster.find(joining.front())) + " joins the job"
@@ -300,7 +291,12 @@ std::optional<Instant> AttemptEnd::next_wake() const {
 
 void AttemptEnd::on_tick(Instant now) {
   if (gang_.state == LeaderState::Running && now >= gang_.early_exit.deadline().value_or(Instant::max())) {
-    end_by_early_exit(now);
+    JobEnd end = gang_.early_exit.end_after_deadline(now);
+    if (end.first_failure) {
+      gang_.attempt.note_first_failure(*end.first_failure);
+      end.rank_zero_had_ended = gang_.end_of(*end.first_failure).rank_zero_had_ended;
+    }
+    end_attempt(std::move(end), SIGTERM, now);
   }
   if (gang_.state == LeaderState::Running && now >= suspension_.deadline().value_or(Instant::max())) {
     end_suspended(suspension_.at_deadline(now), now);

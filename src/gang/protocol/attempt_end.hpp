@@ -60,7 +60,6 @@ class AttemptEnd {
   void rest(Instant now);
   [[nodiscard]] bool count_restart(Instant now);
   void log_next_step(bool waits_for_fence, Instant now);
-  void end_by_early_exit(Instant now);
   [[nodiscard]] std::vector<LinkId> nodes_that_have_not_ended() const;
 
   GangState& gang_;

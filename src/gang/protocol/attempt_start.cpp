@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t kSlowest = 3;
 
-std::optional<std::uint16_t> announced_port(std::uint16_t port) {
-  return port == 0 ? std::nullopt : std::optional(port);
-}
-
 }  // namespace
 
 /// Treats each unready node as a late one. Returns their seats.
@@ -87,13 +83,6 @@ void AttemptStart::send_starts(Start start) {
   }
 }
 
-/// A warning alone: a script may choose its devices by itself.
-void AttemptStart::announce_shared_devices() {
-  if (std::string text = describe_shared_devices(facts_of_nodes()); !text.empty()) {
-    gang_.send(gang_.attempt.nodes(), Announce{std::move(text)});
-  }
-}
-
 /// Computes when each agent was started, by the leader's clock: an agent reports how long it has waited.
 void AttemptStart::record_arrivals() {
   const auto started = [&](LinkId link) {
@@ -129,7 +118,10 @@ void AttemptStart::start_attempt(const AttemptPorts& offer, Instant now) {
   gang_.early_exit.begin();
   if (gang_.attempt.number() == 0) {
     record_arrivals();
-    announce_shared_devices();
+    // A warning alone: a script may choose its devices by itself.
+    if (std::string text = describe_shared_devices(facts_of_nodes()); !text.empty()) {
+      gang_.send(gang_.attempt.nodes(), Announce{std::move(text)});
+    }
     admission_.notify_spares(gang_.roster.spares(), /*does_job_run=*/true);
   }
   gang_.record.nodes = static_cast<int>(gang_.attempt.nodes().size());
@@ -142,7 +134,7 @@ void AttemptStart::start_attempt(const AttemptPorts& offer, Instant now) {
   placement.max_restarts = gang_.config.options.restarts.max_restarts;
   placement.nodes = gang_.record.nodes;
   placement.master_address = gang_.workers_address(gang_.attempt.nodes());
-  placement.worker_port = announced_port(offer.worker_port);
+  placement.worker_port = offer.worker_port == 0 ? std::nullopt : std::optional(offer.worker_port);
   placement.slots_total = gang_.roster.seated_slots();
   placement.is_decided = true;
   start.orphan_limit_seconds = gang_.can_start_again() ? seconds_of(gang_.config.options.heartbeat_timeout) : 0;

@@ -29,7 +29,6 @@ class AttemptStart {
   /// By node rank.
   [[nodiscard]] std::vector<NodeFacts> facts_of_nodes() const;
   void record_arrivals();
-  void announce_shared_devices();
   void send_starts(Start start);
 
   GangState& gang_;

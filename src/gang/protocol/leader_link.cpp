@@ -139,7 +139,18 @@ void LeaderLink::on(const Wake& /*wake*/, Instant now) {
     return;  // woken for the lease only
   }
   if (membership_.is_linked) {
-    send_heartbeats(now);
+    if (liveness_.take_heartbeat(now)) {
+      const MemoryUse memory = membership_.config.memory_use();
+      membership_.send(Heartbeat{memory});
+      if (memory.is_short()) {
+        liveness_.hurry(now);
+      }
+    }
+    if (std::string silence = liveness_.silence(now); !silence.empty()) {
+      cut_off(std::move(silence), now);
+    } else if (membership_.has_workers() && now >= must_be_gone()) {
+      cut_off(liveness_.describe_unanswered(now), now);
+    }
     if (!liveness_.is_admitted() && membership_.state == ParticipantState::Joined && connect_retry_.is_in_vain(now)) {
       connect_retry_.on_silence();
       give_up(now);
@@ -158,21 +169,6 @@ void LeaderLink::on(const Wake& /*wake*/, Instant now) {
   }
   if (connect_retry_.is_dial_due(now)) {
     dial();
-  }
-}
-
-void LeaderLink::send_heartbeats(Instant now) {
-  if (liveness_.take_heartbeat(now)) {
-    const MemoryUse memory = membership_.config.memory_use();
-    membership_.send(Heartbeat{memory});
-    if (memory.is_short()) {
-      liveness_.hurry(now);
-    }
-  }
-  if (std::string silence = liveness_.silence(now); !silence.empty()) {
-    cut_off(std::move(silence), now);
-  } else if (membership_.has_workers() && now >= must_be_gone()) {
-    cut_off(liveness_.describe_unanswered(now), now);
   }
 }
 

@@ -48,8 +48,6 @@ class LeaderLink {
   /// An id that differs for each agent and each dial.
   [[nodiscard]] std::string incarnation() const { return connect_retry_.incarnation(); }
 
- private:
-  void send_heartbeats(Instant now);
   void seek(const std::string& why, Instant now);
   void lose(const std::string& why, Instant now);
   void give_up(Instant now);

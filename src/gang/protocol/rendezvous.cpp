@@ -171,7 +171,15 @@ void Rendezvous::on_tick(Instant now) {
   report_progress(now);
   try_start(now);
   if (gang_.state == LeaderState::Rendezvous && !waits_for_port_ && !start_due_) {
-    check_deadlines(now);
+    if (is_pending() && timer_.is_pending_in_vain(now)) {
+      goodbye_.conclude(make_end(EndKind::Incomplete, "waited " + whole_seconds(gang_.config.options.inputs_timeout) +
+                                                          " in vain: " + pending_),
+                        now);
+    } else if (now >= timer_.deadline()) {
+      const std::string reason = describe_waiting("came within " + whole_seconds(gang_.config.options.timeout));
+      goodbye_.conclude(
+          gang_.attempt.number() == 0 ? make_end(EndKind::Incomplete, reason) : make_end(EndKind::Lost, reason), now);
+    }
   }
 }
 
@@ -200,22 +208,18 @@ std::string Rendezvous::describe_waiting(const std::string& how) const {
          (is_all ? ", and their node ranks have a gap" : "") + (absent.empty() ? "" : ": " + absent);
 }
 
-void Rendezvous::resolve_hosts() {
-  std::vector<std::string> names;
-  for (const int seat : gang_.roster.missing()) {
-    const auto index = static_cast<std::size_t>(seat);
-    if (index < gang_.config.hosts.size() && gang_.config.hosts[index] && names.size() < kHostsLookedUp) {
-      names.push_back(*gang_.config.hosts[index]);
-    }
-  }
-  if (!names.empty()) {
-    gang_.actions.emplace_back(LookUpHosts{std::move(names)});
-  }
-}
-
 void Rendezvous::report_progress(Instant now) {
   if (timer_.take_resolve(now)) {
-    resolve_hosts();
+    std::vector<std::string> names;
+    for (const int seat : gang_.roster.missing()) {
+      const auto index = static_cast<std::size_t>(seat);
+      if (index < gang_.config.hosts.size() && gang_.config.hosts[index] && names.size() < kHostsLookedUp) {
+        names.push_back(*gang_.config.hosts[index]);
+      }
+    }
+    if (!names.empty()) {
+      gang_.actions.emplace_back(LookUpHosts{std::move(names)});
+    }
   }
   if (!timer_.take_progress(now) || timer_.is_ending()) {
     return;
@@ -230,22 +234,6 @@ void Rendezvous::report_progress(Instant now) {
   std::vector<LinkId> others = gang_.roster.links();
   std::erase(others, kOwnLink);
   gang_.send(std::move(others), Waiting{progress});
-}
-
-void Rendezvous::check_deadlines(Instant now) {
-  if (is_pending() && timer_.is_pending_in_vain(now)) {
-    goodbye_.conclude(make_end(EndKind::Incomplete, "waited " + whole_seconds(gang_.config.options.inputs_timeout) +
-                                                        " in vain: " + pending_),
-                      now);
-  } else if (now >= timer_.deadline()) {
-    give_up_gathering(now);
-  }
-}
-
-void Rendezvous::give_up_gathering(Instant now) {
-  const std::string reason = describe_waiting("came within " + whole_seconds(gang_.config.options.timeout));
-  goodbye_.conclude(
-      gang_.attempt.number() == 0 ? make_end(EndKind::Incomplete, reason) : make_end(EndKind::Lost, reason), now);
 }
 
 }  // namespace muster::gang

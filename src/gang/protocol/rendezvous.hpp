@@ -59,10 +59,7 @@ class Rendezvous {
   [[nodiscard]] bool is_seat_in_doubt(Instant now);
   bool end_for_missing_nodes(Instant now);
   [[nodiscard]] std::string describe_waiting(const std::string& how) const;
-  void resolve_hosts();
   void report_progress(Instant now);
-  void check_deadlines(Instant now);
-  void give_up_gathering(Instant now);
 
   GangState& gang_;
   Admission& admission_;
