@@ -60,11 +60,7 @@ void InputWatcher::check() {
   if (is_over_) {
     return;
   }
-  watch_folders();  // first: changes from here on are events
-  probe_all();
-}
-
-void InputWatcher::probe_all() {
+  watch_folders();                   // first: changes from here on are events
   stamp_ = fingerprint_of(inputs_);  // first: a later change has another fingerprint
   Answer answer = take_table(poll(inputs_));
   is_here_ = std::holds_alternative<Ready>(answer);
@@ -98,7 +94,7 @@ void InputWatcher::take(Answer answer) {
     on_failed(EndKind::BadInput, error->message);
     return;
   }
-  poll_again_later();
+  poll_timer_.start(kPollInterval, [this] { check_if_touched(); });
   if (const auto* const missing = std::get_if<Pending>(&answer)) {
     note(missing->reason, /*lacks_input=*/true);
   } else {
@@ -151,10 +147,6 @@ void InputWatcher::on_events(const ErrorCode& error) {
   (void)!::read(events_.native_handle(), events.data(), events.size());
   wait_for_events();
   check();
-}
-
-void InputWatcher::poll_again_later() {
-  poll_timer_.start(kPollInterval, [this] { check_if_touched(); });
 }
 
 void InputWatcher::on_deadline() {

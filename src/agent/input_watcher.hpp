@@ -46,7 +46,6 @@ class InputWatcher {
  private:
   using ErrorCode = boost::system::error_code;
 
-  void probe_all();
   void check_if_touched();
   void take(Answer answer);
   [[nodiscard]] Answer take_table(Answer answer);
@@ -54,7 +53,6 @@ class InputWatcher {
   void watch_folders();
   void wait_for_events();
   void on_events(const ErrorCode& error);
-  void poll_again_later();
   void on_deadline();
 
   const std::vector<Input>& inputs_;

@@ -53,7 +53,12 @@ bool ProcessLoop::is_new_stop(int signal) {
     return false;
   }
   if (ignored_signals_.contains(signal)) {
-    log_ignored(signal);
+    // HUP is ignored in silence, which is what nohup is for. Who sends INT or QUIT expects an end.
+    if (is_from_keyboard(signal) && !std::exchange(has_logged_ignored_, true)) {
+      log_info(signal_name(signal) +
+               " has no effect: it was ignored when muster was started, as a shell does for a job in the background; "
+               "SIGTERM or 'muster stop' ends the job");
+    }
     return false;
   }
   if (!stop_debounce_.is_new(signal)) {
@@ -66,15 +71,6 @@ bool ProcessLoop::is_new_stop(int signal) {
 
 bool ProcessLoop::ends_drain(int signal) const {
   return stops_ <= 1 || is_from_keyboard(signal);
-}
-
-/// HUP is ignored in silence, which is what nohup is for. Who sends INT or QUIT expects an end.
-void ProcessLoop::log_ignored(int signal) {
-  if (is_from_keyboard(signal) && !std::exchange(has_logged_ignored_, true)) {
-    log_info(signal_name(signal) +
-             " has no effect: it was ignored when muster was started, as a shell does for a job in the background; "
-             "SIGTERM or 'muster stop' ends the job");
-  }
 }
 
 void ProcessLoop::note_stop_of_workers(int signal) {

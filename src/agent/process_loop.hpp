@@ -62,7 +62,6 @@ class ProcessLoop {
   using ErrorCode = boost::system::error_code;
 
   void wait_for_signals();
-  void log_ignored(int signal);
 
   GuardLink link_;
   const RunOptions& options_;

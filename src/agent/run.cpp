@@ -96,14 +96,6 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
       " (TMPDIR names another place)");
 }
 
-/// In shared memory if possible, as that of the run.
-void make_folder_of_ranks(Resources& resources, const LaunchPlan& plan, const std::string& temporary) {
-  constexpr const char* kName = "muster-ranks";
-  if (!plan.is_transparent && !resources.ranks.make_in_memory(kName)) {
-    (void)resources.ranks.make_below(temporary, kName);  // then they write into that of the run
-  }
-}
-
 /// Eight characters for the log directory's name, as Python's tempfile chooses them.
 Result<std::string> make_log_token() {
   constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -128,7 +120,11 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
   const std::string temporary = temporary_folder(variables);
   resources.log_folder = TRY(choose_log_folder(options, temporary));
   make_run_folder(resources, job.plan, temporary);
-  make_folder_of_ranks(resources, job.plan, temporary);
+  // In shared memory if possible, as that of the run.
+  constexpr const char* kName = "muster-ranks";
+  if (!job.plan.is_transparent && !resources.ranks.make_in_memory(kName)) {
+    (void)resources.ranks.make_below(temporary, kName);  // then they write into that of the run
+  }
   std::set<int> watched_signals = options.stop_signals.all();
   if (options.suspend.signal) {  // an agent that misses the notice has to be ended before the platform kills it
     watched_signals.insert(*options.suspend.signal);

@@ -57,15 +57,6 @@ void add_use(control::WorkerStatus& worker, const std::vector<Process>& processe
   worker.memory_bytes = memory;
 }
 
-void add_heartbeat(control::WorkerStatus& worker, const std::string& file, double now) {
-  const auto heartbeat = control::parse_heartbeat(read_untrusted_file(file, control::kHeartbeatBytes));
-  if (heartbeat) {
-    worker.heartbeat_age = std::max(now - heartbeat->at, 0.0);
-    worker.step = heartbeat->step;
-    worker.numbers = heartbeat->numbers;
-  }
-}
-
 }  // namespace
 
 StatusReporter::StatusReporter(ProcessLoop& loop, const RunContext& run, gang::Gang& gang, ServiceRequests& services,
@@ -196,21 +187,17 @@ void StatusReporter::describe_stacks(const std::set<int>& numbers, const Evidenc
   }
   helper_.start({[this, sources, store] { return stacks_line(sources, store); }, sources.most_time,
                  [this, numbers](const HelperTask::Answer& answer) {
-                   log_asked();
+                   std::vector<std::string> counts;
+                   for (const auto& [name, times] : asked()) {
+                     counts.push_back(name + " " + std::to_string(times));
+                   }
+                   log_debug("asked about the ranks of this node so far: " + join(counts, ", "));
                    send_description(numbers, answer.value_or(""));
                  }});
 }
 
 std::map<std::string, std::uint64_t> StatusReporter::asked() const {
   return hang::by_name(asked_ ? (*asked_)[0] : hang::AskedCounts{});
-}
-
-void StatusReporter::log_asked() const {
-  std::vector<std::string> counts;
-  for (const auto& [name, times] : asked()) {
-    counts.push_back(name + " " + std::to_string(times));
-  }
-  log_debug("asked about the ranks of this node so far: " + join(counts, ", "));
 }
 
 void StatusReporter::send_description(const std::set<int>& numbers, const std::string& line) {
@@ -234,7 +221,13 @@ control::NodeStatus StatusReporter::describe_with_heartbeats() const {
   control::NodeStatus status = describe_node();
   const double now = control::now_since_1970();
   for (std::size_t i = 0; i < status.workers.size(); ++i) {
-    add_heartbeat(status.workers[i], heartbeat_file(i), now);
+    control::WorkerStatus& worker = status.workers[i];
+    const auto heartbeat = control::parse_heartbeat(read_untrusted_file(heartbeat_file(i), control::kHeartbeatBytes));
+    if (heartbeat) {
+      worker.heartbeat_age = std::max(now - heartbeat->at, 0.0);
+      worker.step = heartbeat->step;
+      worker.numbers = heartbeat->numbers;
+    }
   }
   return status;
 }

@@ -67,7 +67,6 @@ class StatusReporter {
   void ask_store_and_describe(const std::set<int>& numbers, const EvidenceSources& sources);
   void describe_stacks(const std::set<int>& numbers, const EvidenceSources& sources, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
-  void log_asked() const;
   [[nodiscard]] control::NodeStatus describe_with_heartbeats() const;
   [[nodiscard]] std::string status_line() const;
   [[nodiscard]] std::string stacks_line(const EvidenceSources& sources, const std::string& store) const;

@@ -30,18 +30,6 @@ bool is_pending(const GroupProgress& group) {
 /// The state of a rank that has told nothing.
 const GroupProgress kSilent{"", "", {}, -1, -1, ""};
 
-/// Adds the ranks that have told nothing to the groups in which others have them.
-void add_silent(Groups& groups, const std::set<int>& silent) {
-  for (auto& [name, members] : groups) {
-    const std::vector<int>& ranks = members.begin()->second->ranks;
-    std::vector<int> found;
-    std::ranges::set_intersection(ranks, silent, std::back_inserter(found));
-    for (const int rank : found) {
-      members.emplace(rank, &kSilent);
-    }
-  }
-}
-
 std::int64_t fewest_of(const Members& members) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (const auto& [rank, group] : members) {
@@ -137,7 +125,15 @@ std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank) {
 
 Absent find_absent(const std::vector<RankProgress>& progress, const std::set<int>& silent) {
   Groups groups = join_groups(progress);
-  add_silent(groups, silent);
+  // Adds the ranks that have told nothing to the groups in which others have them.
+  for (auto& [name, members] : groups) {
+    const std::vector<int>& ranks = members.begin()->second->ranks;
+    std::vector<int> found;
+    std::ranges::set_intersection(ranks, silent, std::back_inserter(found));
+    for (const int rank : found) {
+      members.emplace(rank, &kSilent);
+    }
+  }
   const std::set<int> named = find_culprits(groups);
   const bool are_few = !named.empty() && named.size() * 2 <= progress.size() + silent.size();
   return are_few ? describe_absent(groups, named) : Absent();

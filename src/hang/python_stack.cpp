@@ -263,18 +263,6 @@ std::int64_t read_line_step(LocationReader& reader, std::uint8_t form) {
   return is_one_line(form) ? form - OneLine0 : 0;
 }
 
-/// Reads past the columns of an entry, and the last line of a long one.
-void skip_columns(LocationReader& reader, std::uint8_t form) {
-  if (form == Long) {
-    (void)reader.number();
-    (void)reader.number();
-    (void)reader.number();
-  } else if (form < NoColumns) {
-    (void)reader.next();
-    (void)(is_one_line(form) ? reader.next() : std::uint8_t{0});
-  }
-}
-
 }  // namespace
 
 int line_at(std::string_view locations, int first_line, std::uint64_t offset) {
@@ -291,7 +279,15 @@ int line_at(std::string_view locations, int first_line, std::uint64_t offset) {
     const std::uint8_t form = (head >> 3U) & 0x0FU;
     end += ((head & 7U) + 1U) * kBytesOfUnit;
     line += read_line_step(reader, form);
-    skip_columns(reader, form);
+    // Reads past the columns of an entry, and the last line of a long one.
+    if (form == Long) {
+      (void)reader.number();
+      (void)reader.number();
+      (void)reader.number();
+    } else if (form < NoColumns) {
+      (void)reader.next();
+      (void)(is_one_line(form) ? reader.next() : std::uint8_t{0});
+    }
     if (offset < end && form == None) {
       return 0;
     }

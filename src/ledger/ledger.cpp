@@ -44,7 +44,12 @@ std::optional<Span> Ledger::add(const Event& event) {
     began_ = now_;
   }
   last_ = now_;
-  note_memory(event);
+  const std::uint64_t bytes = event.memory_peak.value_or(0);
+  if (event.kind == Kind::JobEnded) {
+    node_peak_ = bytes;
+  } else if (bytes > worker_peak_.bytes) {
+    worker_peak_ = {bytes, event.rank};
+  }
   switch (event.kind) {
     case Kind::AttemptStarted:
       return start_attempt(event);
@@ -55,7 +60,13 @@ std::optional<Span> Ledger::add(const Event& event) {
       --alive_;
       return std::nullopt;
     case Kind::RanksMet:
-      return note_met();
+      // All time since the workers were started belongs to the start, as is known now.
+      if (phase_ != Phase::Running) {
+        return std::nullopt;
+      }
+      has_met_ = has_met_ || attempts_ == 1;
+      phase_ = attempts_ == 1 ? Phase::Starting : Phase::Restarting;
+      return end_phase(Phase::Running);
     case Kind::Failed:
     case Kind::StopSent:
     case Kind::KillSent:
@@ -92,25 +103,6 @@ Span Ledger::start_attempt(const Event& event) {
     phase_ = Phase::Running;
   }
   return span;
-}
-
-/// All time since the workers were started belongs to the start, as is known now.
-std::optional<Span> Ledger::note_met() {
-  if (phase_ != Phase::Running) {
-    return std::nullopt;
-  }
-  has_met_ = has_met_ || attempts_ == 1;
-  phase_ = attempts_ == 1 ? Phase::Starting : Phase::Restarting;
-  return end_phase(Phase::Running);
-}
-
-void Ledger::note_memory(const Event& event) {
-  const std::uint64_t bytes = event.memory_peak.value_or(0);
-  if (event.kind == Kind::JobEnded) {
-    node_peak_ = bytes;
-  } else if (bytes > worker_peak_.bytes) {
-    worker_peak_ = {bytes, event.rank};
-  }
 }
 
 double Ledger::seconds(Phase phase, double now) const {

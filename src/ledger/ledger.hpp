@@ -77,8 +77,6 @@ class Ledger {
  private:
   Span end_phase(Phase next);
   Span start_attempt(const Event& event);
-  std::optional<Span> note_met();
-  void note_memory(const Event& event);
   [[nodiscard]] std::string describe_memory() const;
 
   struct Peak {

@@ -61,7 +61,14 @@ int RemoteLauncher::run() {
     boost::asio::post(loop_.io(), start);
   }
   send_heartbeat();
-  watch_start();
+  // A remote shell may hang: in a name, a connection, a login, or a file system there.
+  silence_timer_.start(kSilence, [this] {
+    if (const std::string missing = state_.describe_missing(); !missing.empty() && !state_.is_ending()) {
+      log_warning("no answer after " + format_seconds(std::chrono::duration<double>(kSilence).count()) + " s from " +
+                  missing + "; waiting for their remote shells");
+    }
+  });
+  start_timer_.start(input_.job.start_timeout, [this] { carry_out(state_.on_start_timeout()); });
   shutdown_.run();
   return state_.exit_code();
 }
@@ -98,7 +105,8 @@ Result<> RemoteLauncher::start(std::size_t node) {
   StdinPipe& input = *inputs_[node];
   auto read_end = TRY(input.open());
   const auto connect = [&](StreamEnds ends) {
-    add_streams(node, std::move(ends));
+    output_.add(std::move(ends.out), make_route(node, /*is_error=*/false));
+    output_.add(std::move(ends.error), make_route(node, /*is_error=*/true));
     return Result<>();
   };
   auto started = shells_.start(node, {.executable = *program,
@@ -109,11 +117,6 @@ Result<> RemoteLauncher::start(std::size_t node) {
     input.write(input_.job.orders[node]);
   }
   return started;
-}
-
-void RemoteLauncher::add_streams(std::size_t node, StreamEnds ends) {
-  output_.add(std::move(ends.out), make_route(node, /*is_error=*/false));
-  output_.add(std::move(ends.error), make_route(node, /*is_error=*/true));
 }
 
 /// Until the agent runs, lines come from the remote shell and the login, and get the node as prefix. The agent's own
@@ -130,19 +133,15 @@ StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
   route.control_filter = std::make_unique<ControlLineFilter>(input_.job.nonce);
   route.control_filter->on_control = [this, node, is_error](const std::string& kind, const std::string& text) {
     if (kind == kHello) {
-      drop_prefix(node, is_error);
+      output_.change_routes(node, [&](StreamRoute& changed) {
+        if (changed.is_error == is_error) {
+          changed.framer.set_prefix("");
+        }
+      });
     }
     on_control(node, kind, text);
   };
   return route;
-}
-
-void RemoteLauncher::drop_prefix(std::size_t node, bool is_error) {
-  output_.change_routes(node, [&](StreamRoute& route) {
-    if (route.is_error == is_error) {
-      route.framer.set_prefix("");
-    }
-  });
 }
 
 void RemoteLauncher::on_control(std::size_t node, const std::string& kind, const std::string& text) {
@@ -246,17 +245,6 @@ void RemoteLauncher::send_heartbeat() {
     act(NotifyNodes{{kAliveFrame}});
     send_heartbeat();
   });
-}
-
-/// A remote shell may hang: in a name, a connection, a login, or a file system there.
-void RemoteLauncher::watch_start() {
-  silence_timer_.start(kSilence, [this] {
-    if (const std::string missing = state_.describe_missing(); !missing.empty() && !state_.is_ending()) {
-      log_warning("no answer after " + format_seconds(std::chrono::duration<double>(kSilence).count()) + " s from " +
-                  missing + "; waiting for their remote shells");
-    }
-  });
-  start_timer_.start(input_.job.start_timeout, [this] { carry_out(state_.on_start_timeout()); });
 }
 
 // --- Actions ------------------------------------------------------------------------------------

@@ -111,10 +111,8 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   // The start.
   void start_next();
   [[nodiscard]] Result<> start(std::size_t node);
-  void add_streams(std::size_t node, StreamEnds ends);
   void on_control(std::size_t node, const std::string& kind, const std::string& text);
   [[nodiscard]] StreamRoute make_route(std::size_t node, bool is_error);
-  void drop_prefix(std::size_t node, bool is_error);
 
   // Events.
   void on_signal(int signal) override;
@@ -125,7 +123,6 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   void collect_deaths();
   void report_exits(bool is_final);
   void send_heartbeat();
-  void watch_start();
 
   // Actions.
   void carry_out(const LauncherActions& actions);

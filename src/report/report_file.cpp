@@ -76,13 +76,6 @@ TemporaryFile open_beside(const Target& target) {
   return beside;
 }
 
-/// Sets the default permissions of a new file. A file system without permissions may refuse.
-void set_usual_permissions(int file) {
-  const mode_t mask = ::umask(0);  // umask(2) is the only way to read it
-  (void)::umask(mask);
-  (void)::fchmod(file, 0644 & ~mask);
-}
-
 // --- Before the start: why the target cannot be written, as errno; 0: it can ------------------------
 
 /// Detects /dev/full, the only device that fails a write of zero bytes.
@@ -173,7 +166,10 @@ int write_to_file(const Target& target, std::string_view text) {
   if (!beside.file) {
     return errno;
   }
-  set_usual_permissions(beside.file.get());
+  // Sets the default permissions of a new file. A file system without permissions may refuse.
+  const mode_t mask = ::umask(0);  // umask(2) is the only way to read it
+  (void)::umask(mask);
+  (void)::fchmod(beside.file.get(), 0644 & ~mask);
   int error_number = write_all(beside.file.get(), text).error_number;
   if (error_number == 0 && ::rename(beside.path.c_str(), target.path.c_str()) != 0) {
     error_number = errno;

@@ -199,23 +199,20 @@ bool RequestReader::gather(std::string_view& bytes) {
   const std::size_t have = part_ == Part::Text ? contents_.texts.back().size() : pending_.size();
   const std::size_t count = std::min(wanted_ - have, bytes.size());
   if (part_ == Part::Text) {
-    gather_text(bytes.substr(0, count));
+    // Allocates as bytes come, because a length is only a claim; the text ends with the capacity that it needs.
+    const std::string_view part = bytes.substr(0, count);
+    std::string& text = contents_.texts.back();
+    const std::size_t size = text.size() + part.size();
+    if (size > text.capacity()) {
+      text.reserve(std::min(wanted_, std::max(size, 2 * text.capacity())));
+    }
+    text.append(part);
+    held_ += part.size();
   } else {
     pending_.append(bytes.substr(0, count));
   }
   bytes.remove_prefix(count);
   return have + count == wanted_;
-}
-
-/// Allocates as bytes come, because a length is only a claim; the text ends with the capacity that it needs.
-void RequestReader::gather_text(std::string_view bytes) {
-  std::string& text = contents_.texts.back();
-  const std::size_t size = text.size() + bytes.size();
-  if (size > text.capacity()) {
-    text.reserve(std::min(wanted_, std::max(size, 2 * text.capacity())));
-  }
-  text.append(bytes);
-  held_ += bytes.size();
 }
 
 Result<bool> RequestReader::on_part() {
@@ -225,18 +222,30 @@ Result<bool> RequestReader::on_part() {
     case Part::Code:
       return on_code();
     case Part::Count:
-      return on_count();
+      rounds_ = take<std::uint64_t>();
+      if (rounds_ > limits_->keys) {
+        return over_limit("'" + std::to_string(rounds_) + "' keys in one request", limits_->keys);
+      }
+      return rounds_ == 0 ? Result<bool>(true) : next_field();
     case Part::Length:
       return on_length();
     case Part::Text:
-      return on_text();
+      if (means_ && operation_ == Operation::Append && field_ == 1) {
+        part_ = Part::Undecided;
+        return false;
+      }
+      return next_field();
     case Part::Number:
       contents_.number = wanted_ == sizeof(std::uint32_t) ? take<std::uint32_t>() : take<std::uint64_t>();
       return next_field();
     case Part::Undecided:
       break;
   }
-  return on_bytes_after_key();
+  if (ungreeted_dialect() == Dialect::Torch20) {
+    operation_ = Operation::DeleteKey;
+    return true;
+  }
+  return next_field();
 }
 
 /// Without a greeting, 0 is SET: no key is as long as the greeting, read as a length, would say.
@@ -291,14 +300,6 @@ std::optional<Operation> RequestReader::operation_of_code(std::uint8_t code) {
   return operation_of(Dialect::Torch21, code);
 }
 
-Result<bool> RequestReader::on_count() {
-  rounds_ = take<std::uint64_t>();
-  if (rounds_ > limits_->keys) {
-    return over_limit("'" + std::to_string(rounds_) + "' keys in one request", limits_->keys);
-  }
-  return rounds_ == 0 ? Result<bool>(true) : next_field();
-}
-
 Result<bool> RequestReader::on_length() {
   const auto length = take<std::uint64_t>();
   const bool is_key = layout_.fields[field_ - 1] == Field::Key;
@@ -309,22 +310,6 @@ Result<bool> RequestReader::on_length() {
   contents_.texts.emplace_back();
   held_ += sizeof(std::string);
   return expect(Part::Text, length);
-}
-
-Result<bool> RequestReader::on_text() {
-  if (means_ && operation_ == Operation::Append && field_ == 1) {
-    part_ = Part::Undecided;
-    return false;
-  }
-  return next_field();
-}
-
-Result<bool> RequestReader::on_bytes_after_key() {
-  if (ungreeted_dialect() == Dialect::Torch20) {
-    operation_ = Operation::DeleteKey;
-    return true;
-  }
-  return next_field();
 }
 
 Result<bool> RequestReader::next_field() {

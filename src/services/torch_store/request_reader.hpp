@@ -206,15 +206,11 @@ class RequestReader {
   };
 
   [[nodiscard]] bool gather(std::string_view& bytes);
-  void gather_text(std::string_view bytes);
   // True: the request is complete.
   [[nodiscard]] Result<bool> on_part();
   [[nodiscard]] Result<bool> on_start();
   [[nodiscard]] Result<bool> on_code();
-  [[nodiscard]] Result<bool> on_count();
   [[nodiscard]] Result<bool> on_length();
-  [[nodiscard]] Result<bool> on_text();
-  [[nodiscard]] Result<bool> on_bytes_after_key();
   [[nodiscard]] Result<bool> next_field();
   [[nodiscard]] Result<bool> expect(Part part, std::uint64_t bytes);
   void expect_code();

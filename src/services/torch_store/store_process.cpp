@@ -77,16 +77,6 @@ StoreStatus read_status(const json::object& object) {
   return status;
 }
 
-StoreMessage read_object(const json::object& object) {
-  if (const auto* const notice = object.if_contains("remark")) {
-    return StoreNotice{std::string(notice->as_string())};
-  }
-  if (const auto* const end = object.if_contains("end")) {
-    return StoreEnd{std::string(end->as_string())};
-  }
-  return object.contains("awaited") ? StoreMessage(read_awaited(object)) : StoreMessage(read_status(object));
-}
-
 }  // namespace
 
 std::string write_message(const StoreMessage& message) {
@@ -97,7 +87,14 @@ std::string write_message(const StoreMessage& message) {
 
 Result<StoreMessage> read_message(std::string_view payload) {
   try {
-    return read_object(json::parse(payload).as_object());
+    const json::object object = json::parse(payload).as_object();
+    if (const auto* const notice = object.if_contains("remark")) {
+      return StoreNotice{std::string(notice->as_string())};
+    }
+    if (const auto* const end = object.if_contains("end")) {
+      return StoreEnd{std::string(end->as_string())};
+    }
+    return object.contains("awaited") ? StoreMessage(read_awaited(object)) : StoreMessage(read_status(object));
   } catch (const std::exception& wrong) {  // Boost.JSON throws for an unexpected type or a missing key
     return Error{ErrorKind::BadData,
                  std::string("the store's process says what is none of its words: ") + wrong.what()};
@@ -150,14 +147,6 @@ namespace {
 /// Limit of the address space: stored data, incomplete requests (docs/gang.md), clients' buffers, and the process.
 constexpr rlim_t kMostMemory = rlim_t{2} << 30U;
 
-/// Makes the store fail alone before it takes the memory of the ranks.
-void limit_memory() {
-#ifndef __SANITIZE_ADDRESS__  // which maps terabytes of its own
-  const rlimit limit{kMostMemory, kMostMemory};
-  (void)::setrlimit(RLIMIT_AS, &limit);
-#endif
-}
-
 }  // namespace
 
 Result<> StoreProcess::listen(std::uint16_t port) {
@@ -199,7 +188,11 @@ Result<> StoreProcess::start_process() {
   const StoreChannel store_ends{listener_.native_handle(), theirs.get()};
   const auto pid = helpers_.start({store_ends.listener, store_ends.agent}, [&] {
     (void)::prctl(PR_SET_NAME, "muster-store");
-    limit_memory();
+    // Makes the store fail alone before it takes the memory of the ranks.
+#ifndef __SANITIZE_ADDRESS__  // which maps terabytes of its own
+    const rlimit limit{kMostMemory, kMostMemory};
+    (void)::setrlimit(RLIMIT_AS, &limit);
+#endif
     serve_store(store_ends, job_);
   });
   if (!pid) {

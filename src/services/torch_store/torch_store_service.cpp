@@ -41,8 +41,12 @@ std::string describe_ranks_of(const std::set<int>& ranks) {
   return describe_ranks(std::vector<int>(ranks.begin(), ranks.end()));
 }
 
-void note_arrivals(Places& places, const std::string& here, const std::vector<store::Process>& arrived,
-                   const ServiceHost& host) {
+}  // namespace
+
+std::string describe_missing(const std::vector<store::Process>& arrived, const std::vector<gang::NodePlace>& nodes,
+                             const ServiceHost& host) {
+  Places places = find_places(nodes);
+  const std::string here = nodes.empty() ? std::string() : nodes.front().address;
   for (const store::Process& process : arrived) {
     Place& place = places[is_from(process, here) ? here : process.address];
     const auto rank = rank_of_process(process, here, host);
@@ -50,14 +54,6 @@ void note_arrivals(Places& places, const std::string& here, const std::vector<st
       ++place.unknown;
     }
   }
-}
-
-}  // namespace
-
-std::string describe_missing(const std::vector<store::Process>& arrived, const std::vector<gang::NodePlace>& nodes,
-                             const ServiceHost& host) {
-  Places places = find_places(nodes);
-  note_arrivals(places, nodes.empty() ? std::string() : nodes.front().address, arrived, host);
   std::set<int> missing;
   std::vector<std::string> words;
   for (auto& [address, place] : places) {
