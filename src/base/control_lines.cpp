@@ -51,11 +51,6 @@ bool ControlLineFilter::may_be_word() const {
   return std::string_view(kept_).substr(0, length) == std::string_view(start_).substr(0, length);
 }
 
-/// Bytes to take next: one at a time until the control line is recognized, then the rest of its line.
-std::size_t ControlLineFilter::length_to_keep(std::string_view bytes) const {
-  return kept_.size() < start_.size() ? 1 : std::min(bytes.find('\n'), bytes.size() - 1) + 1;
-}
-
 void ControlLineFilter::feed(std::string_view bytes, std::string& out) {
   while (!bytes.empty()) {
     if (kept_.empty()) {
@@ -66,7 +61,8 @@ void ControlLineFilter::feed(std::string_view bytes, std::string& out) {
     if (bytes.empty()) {
       return;
     }
-    const std::size_t count = length_to_keep(bytes);
+    // Bytes to take next: one at a time until the control line is recognized, then the rest of its line.
+    const std::size_t count = kept_.size() < start_.size() ? 1 : std::min(bytes.find('\n'), bytes.size() - 1) + 1;
     kept_ += bytes.substr(0, count);
     bytes.remove_prefix(count);
     if (!may_be_word()) {

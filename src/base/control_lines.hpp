@@ -68,7 +68,6 @@ class ControlLineFilter {
 
  private:
   [[nodiscard]] bool may_be_word() const;
-  [[nodiscard]] std::size_t length_to_keep(std::string_view bytes) const;
   void send();
 
   std::string start_;  ///< the beginning of each control line

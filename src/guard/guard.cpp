@@ -73,15 +73,6 @@ int wait_for_signal(int signal_fd, const sigset_t& signals, std::optional<Clock:
   return 0;
 }
 
-/// Removes a pending signal, so that it can arrive again.
-void remove_pending(int signal) {
-  sigset_t one;
-  ::sigemptyset(&one);
-  ::sigaddset(&one, signal);
-  const timespec at_once{};
-  (void)::sigtimedwait(&one, nullptr, &at_once);
-}
-
 /// Samples an agent that is late.
 ProcessSample see(pid_t agent) {
   const auto process = find_process(agent);
@@ -184,7 +175,12 @@ void Guard::take(int signal) {
   if (signal != SIGCHLD) {  // SIGCHLD: a child has ended, or the agent called `wake_guard`
     pass_on(signal);
   }
-  remove_pending(signal);
+  // Removes a pending signal, so that it can arrive again.
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, signal);
+  const timespec at_once{};
+  (void)::sigtimedwait(&one, nullptr, &at_once);
   if (signal == SIGTSTP) {
     (void)::raise(SIGSTOP);  // so that the shell gets its terminal back; SIGCONT is forwarded as well
   }
@@ -230,18 +226,6 @@ int Guard::take_over() {
   print_fatal("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() + stand +
               describe_sweep(left, ": killed every process of the job") + describe_kept());
   return page_.decided().value_or(exit_code_of(EndKind::Lost));
-}
-
-/// Logs once, before anything is started, which guarantees cannot be kept on this system.
-void log_losses() {
-  for (const Guarantee& guarantee : guarantees(probe_before_start())) {
-    if (guarantee.hold == Support::Not) {
-      log_warning(guarantee.warning());
-    }
-  }
-  if (is_logged(Level::Debug)) {
-    log_debug(describe(guarantees(probe_system())));
-  }
 }
 
 /// "epoll: Operation not permitted", without the error number and source location that follow.
@@ -311,7 +295,15 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
     return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
   }
   PreexistingChildren earlier = GuardCleanup::find_preexisting_children();
-  log_losses();
+  // Logs once, before anything is started, which guarantees cannot be kept on this system.
+  for (const Guarantee& guarantee : guarantees(probe_before_start())) {
+    if (guarantee.hold == Support::Not) {
+      log_warning(guarantee.warning());
+    }
+  }
+  if (is_logged(Level::Debug)) {
+    log_debug(describe(guarantees(probe_system())));
+  }
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
   const sigset_t signals = handled_signals(setup.stop_signals);

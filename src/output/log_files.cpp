@@ -37,7 +37,10 @@ Result<> LogFiles::start() {
   if (queue_ && !queue_->is_broken()) {
     return {};
   }
-  forget_writer();
+  // Drops a writer process that was killed, for example by the OOM killer: the disk itself may be fine.
+  give_up();
+  queue_.reset();
+  unknown_ = 0;
   auto writer = WriterProcess::start(io_, helpers_, std::nullopt, /*has_run_workers=*/!are_needed_);
   if (!writer) {
     return writer.error();
@@ -52,13 +55,6 @@ void LogFiles::on_queue_writable() {
     stop_waiting_for_files();
   }
   owner_.on_queue_writable();
-}
-
-/// Drops a writer process that was killed, for example by the OOM killer: the disk itself may be fine.
-void LogFiles::forget_writer() {
-  give_up();
-  queue_.reset();
-  unknown_ = 0;
 }
 
 std::shared_ptr<LogFile> LogFiles::open(const std::string& path) {
@@ -110,7 +106,14 @@ void LogFiles::take_status(const WriterStatus& status) {
   if (status.kind == WriterStatus::Kind::Opened) {
     note_opened(file, status.error_number);
   } else {
-    note_missing(file, status.loss);
+    if (status.loss.error_number != 0 && file.missing_bytes == 0) {
+      log_warning("cannot write '" + file.path + "': " + std::generic_category().message(status.loss.error_number) +
+                  ", going on without it");
+    }
+    file.missing_bytes += status.loss.bytes;
+    if (status.loss.error_number == 0) {
+      log_info("'" + file.path + "' can be written again, and lacks " + count_of(file.missing_bytes, "byte"));
+    }
   }
 }
 
@@ -124,17 +127,6 @@ void LogFiles::note_opened(LogFile& file, int error_number) {
   }
   if (--unknown_ == 0) {
     go_on();
-  }
-}
-
-void LogFiles::note_missing(LogFile& file, const FileLoss& loss) {
-  if (loss.error_number != 0 && file.missing_bytes == 0) {
-    log_warning("cannot write '" + file.path + "': " + std::generic_category().message(loss.error_number) +
-                ", going on without it");
-  }
-  file.missing_bytes += loss.bytes;
-  if (loss.error_number == 0) {
-    log_info("'" + file.path + "' can be written again, and lacks " + count_of(file.missing_bytes, "byte"));
   }
 }
 

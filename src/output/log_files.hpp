@@ -78,10 +78,8 @@ class LogFiles : public QueueOwner {
   void on_queue_writable() override;
   void on_queue_drained() override { owner_.on_queue_drained(); }
   [[nodiscard]] Result<> start();
-  void forget_writer();
   void take_status(const WriterStatus& status);
   void note_opened(LogFile& file, int error_number);
-  void note_missing(LogFile& file, const FileLoss& loss);
   void forget_arrived();
   void go_on();
   void stop_waiting_for_files();

@@ -225,7 +225,13 @@ void OutputQueue::on_ready() {
   break_if_failed();
   flush();
   if (state_ == State::Stalled && queued() == 0) {
-    recover();
+    const std::uint64_t dropped = dropped_lines_ - logged_dropped_;
+    const std::string warning = describe_dropped(dropped);
+    logged_dropped_ = dropped_lines_;
+    state_ = State::Flowing;
+    if (dropped > 0) {
+      log_warning(warning);
+    }
   }
   draw_rows();
 }
@@ -253,16 +259,6 @@ std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
   const bool is_stall = state_ == State::Stalled || was_stalled_;
   return count_of(lines, names_.line) + " dropped: " + names_.name +
          (is_stall ? " accepted no output for longer than --console-stall" : " had not taken them when the job ended");
-}
-
-void OutputQueue::recover() {
-  const std::uint64_t dropped = dropped_lines_ - logged_dropped_;
-  const std::string warning = describe_dropped(dropped);
-  logged_dropped_ = dropped_lines_;
-  state_ = State::Flowing;
-  if (dropped > 0) {
-    log_warning(warning);
-  }
 }
 
 /// Says that a disk is full once, and what it lacks each time that it can be written again.

@@ -122,7 +122,6 @@ class OutputQueue : private SinkOwner {
   void on_stall_timer();
   void on_ready() override;
   void on_loss(const FileLoss& loss) override;
-  void recover();
   void break_if_failed();
   void break_with(int error_number);
   void note_writable();

@@ -134,7 +134,13 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
   }
   constexpr ssize_t kUsualPipe = ssize_t{64} << 10U;
   if (size >= kUsualPipe && !stream.has_large_pipe) {
-    enlarge_pipe(stream, kLargePipesBytes / streams_.size());
+    // Enlarges a full pipe, whose worker waits for us, to read more with fewer calls.
+    stream.has_large_pipe = true;
+    const auto bytes = static_cast<int>(kLargePipesBytes / streams_.size());
+    // The pipe may be larger already where pages have 64 KiB.
+    if (bytes > ::fcntl(stream.pipe.native_handle(), F_GETPIPE_SZ)) {
+      (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, bytes);
+    }
   }
   if (fit_window(stream) && on_resized) {
     on_resized(stream.lines.route.worker);  // the kernel signals only the group that has the terminal
@@ -148,16 +154,6 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
   }
   stream.lines.deliver({buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
-}
-
-/// Enlarges a full pipe, whose worker waits for us, to read more with fewer calls.
-void PipeReader::enlarge_pipe(Stream& stream, std::size_t wanted) {
-  stream.has_large_pipe = true;
-  const auto bytes = static_cast<int>(wanted);
-  // The pipe may be larger already where pages have 64 KiB.
-  if (bytes > ::fcntl(stream.pipe.native_handle(), F_GETPIPE_SZ)) {
-    (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, bytes);
-  }
 }
 
 void PipeReader::end(Stream& stream) {

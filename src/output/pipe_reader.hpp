@@ -98,7 +98,6 @@ class PipeReader {
   void resume();
   ReadResult read_once(Stream& stream);
   static bool fit_window(Stream& stream);
-  static void enlarge_pipe(Stream& stream, std::size_t wanted);
   void end(Stream& stream);
   void settle_quiet_lines();
   void draw_rows();

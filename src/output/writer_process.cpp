@@ -376,12 +376,8 @@ void WriterProcess::when_ready(SinkOwner& owner) {
   waiting_ = &owner;
   ring_.writer_waits() = true;
   if (has_written_all() || failure_ != 0) {  // written before the flag was set: no status would follow
-    call_soon();
+    boost::asio::post(io_, scope_.wrap([this] { notify_waiting(); }));
   }
-}
-
-void WriterProcess::call_soon() {
-  boost::asio::post(io_, scope_.wrap([this] { notify_waiting(); }));
 }
 
 void WriterProcess::notify_waiting() {

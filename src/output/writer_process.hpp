@@ -134,7 +134,6 @@ class WriterProcess final : public ByteSink {
   void read_status();
   bool take_statuses();
   void take(const WriterStatus& status);
-  void call_soon();
   void notify_waiting();
   void end_process(std::chrono::milliseconds timeout);
 

@@ -32,16 +32,6 @@ void put_null_at(int fd) {
   }
 }
 
-/// Opens closed descriptors below 3: the next opened file would get the number, and a worker's output.
-void open_standard_descriptors() {
-  for (int fd = 0; fd < 3; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {  // closed, not refused
-      closed_at_start()[static_cast<std::size_t>(fd)] = true;
-      put_null_at(fd);
-    }
-  }
-}
-
 /// Sets close-on-exec for everything inherited above 2, which stays open for us.
 void keep_descriptors_from_workers() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
@@ -123,7 +113,13 @@ Inherited setup_process() {
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &by_default, nullptr);
-  open_standard_descriptors();
+  // Opens closed descriptors below 3: the next opened file would get the number, and a worker's output.
+  for (int fd = 0; fd < 3; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {  // closed, not refused
+      closed_at_start()[static_cast<std::size_t>(fd)] = true;
+      put_null_at(fd);
+    }
+  }
   keep_descriptors_from_workers();
   inherited.descriptors = raise_descriptor_limit();
   return inherited;

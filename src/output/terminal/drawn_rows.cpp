@@ -175,20 +175,16 @@ void DrawnRows::obey_sequence(std::string_view text, char last) {
     begin_again();
     text_ = text == "2" ? std::string() : text_;
   } else if (last == 'A' || last == 'F') {
-    climb(count);
+    held_.resize(held_.size() - std::min(count, held_.size()));
+    settled_ = std::min(settled_, held_.size());
+    climbed_ = std::min(climbed_ + count, kMostHeld);
+    has_returned_ = true;
   } else if (last == 'B' || last == 'E') {
     climbed_ -= std::min(count, climbed_);
     has_returned_ = true;
   } else if (last == 'G') {
     has_returned_ = count == 1;
   }
-}
-
-void DrawnRows::climb(std::size_t rows) {
-  held_.resize(held_.size() - std::min(rows, held_.size()));
-  settled_ = std::min(settled_, held_.size());
-  climbed_ = std::min(climbed_ + rows, kMostHeld);
-  has_returned_ = true;
 }
 
 /// Text behind a return replaces the row. Without text the row stays, as bars that end with a return need it.

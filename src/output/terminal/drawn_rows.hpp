@@ -75,7 +75,6 @@ class DrawnRows {
  private:
   void obey(char control, std::string& lines);
   void obey_sequence(std::string_view text, char last);
-  void climb(std::size_t rows);
   void begin_again();
   void take_back_character();
   void end_line(std::string& lines);

@@ -52,12 +52,6 @@ bool is_host(std::string_view text) {
   return has_brackets && !is_of_worker(text.substr(1, text.size() - 3));
 }
 
-/// The text behind the time that --console-time puts before a message; the same text where there is none.
-std::string_view behind_time(std::string_view text) {
-  const std::size_t end = text.starts_with('[') ? 0 : text.find_first_not_of("0123456789-+:.TZs ");
-  return end == std::string_view::npos ? std::string_view() : text.substr(end);
-}
-
 }  // namespace
 
 std::string sanitize_marked(std::string_view line) {
@@ -85,20 +79,16 @@ TerminalParser::Event TerminalSanitizer::take(char c) {
       is_changed_ || event.kind == Kind::Choice || is_other_set || (event.kind == Kind::Escape && !ends_string);
   is_painted_ = is_painted_ || event.kind == Kind::String;
   if (event.kind == Kind::Sequence) {
-    note_sequence(event.text, event.last);
+    const bool is_private = event.text.find_first_of("<=>?") != std::string_view::npos;
+    is_coloured_ = true;
+    is_changed_ = is_changed_ || is_private || (event.last != 'm' && event.last != 'K');
+    if (event.text.starts_with('?') && (event.last == 'h' || event.last == 'l')) {
+      const std::vector<std::string> modes = split(event.text.substr(1), ';');
+      const bool is_of_screen = std::any_of(modes.begin(), modes.end(), is_screen);
+      is_other_screen_ = is_of_screen ? event.last == 'h' : is_other_screen_;
+    }
   }
   return event;
-}
-
-void TerminalSanitizer::note_sequence(std::string_view text, char last) {
-  const bool is_private = text.find_first_of("<=>?") != std::string_view::npos;
-  is_coloured_ = true;
-  is_changed_ = is_changed_ || is_private || (last != 'm' && last != 'K');
-  if (text.starts_with('?') && (last == 'h' || last == 'l')) {
-    const std::vector<std::string> modes = split(text.substr(1), ';');
-    const bool is_of_screen = std::any_of(modes.begin(), modes.end(), is_screen);
-    is_other_screen_ = is_of_screen ? last == 'h' : is_other_screen_;
-  }
 }
 
 std::string TerminalSanitizer::mark(std::string_view lines) {
@@ -176,7 +166,10 @@ bool TerminalSanitizer::may_begin() const {
   if (!text_.ends_with(kBeginning)) {
     return false;  // it is further behind than any host name
   }
-  const std::string_view before = behind_time(std::string_view(text_).substr(0, text_.size() - kBeginning.size()));
+  // The text behind the time that --console-time puts before a message; the same text where there is none.
+  const std::string_view text = std::string_view(text_).substr(0, text_.size() - kBeginning.size());
+  const std::size_t end = text.starts_with('[') ? 0 : text.find_first_not_of("0123456789-+:.TZs ");
+  const std::string_view before = end == std::string_view::npos ? std::string_view() : text.substr(end);
   return before.empty() || (has_hosts_ && is_host(before));
 }
 

@@ -41,7 +41,6 @@ class TerminalSanitizer {
 
  private:
   TerminalParser::Event take(char c);
-  void note_sequence(std::string_view text, char last);
   void obey(char control);
   void put(std::string_view character);
   void put_letter(char letter, std::size_t columns);
