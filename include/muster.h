@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C and C++ functions for programs that muster starts: suspend, heartbeats and progress; docs/control.md.
  *
  *     if (muster_receive_suspend_command()) {

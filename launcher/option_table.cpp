@@ -302,6 +302,7 @@ std::string help_of(const Subcommand& subcommand) {
 std::string man_page() {
   std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION
                      "\" \"User Commands\"\n"
+                     ".\\\" SPDX-License-Identifier: Apache-2.0\n"
                      ".SH NAME\nmuster \\- start and watch the processes of a distributed job\n"
                      ".SH SYNOPSIS\n"
                      ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package that scripts for HAI import as hfai where none is installed: muster puts this on PYTHONPATH (--compat-hfai).
 
 PYTHONPATH comes before what is installed. So this package looks for another hfai first, and gives way to it.

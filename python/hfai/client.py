@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hfai.client, by muster."""
 
 import importlib.util

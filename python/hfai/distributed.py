@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hfai.distributed, in HAI's units: ranks and the world's size count nodes.
 
 RANK and WORLD_SIZE are what muster gives a program that it starts once for each node. get_rank() and get_world_size()

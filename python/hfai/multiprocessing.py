@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hfai.multiprocessing.spawn, without PyTorch: a process for each GPU, bound to the CPUs of its NUMA node."""
 
 import multiprocessing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls for a program that muster started: suspend notices, heartbeats, progress.
 
     import muster

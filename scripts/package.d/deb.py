@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 import textwrap
-import time
 
+import changelog
 import tree
 
 MAINTAINER = "muster maintainers <maintainers@muster.invalid>"
@@ -24,9 +24,9 @@ muster: embedded-library zlib [usr/bin/muster]
 """
 
 
-def write(release, parts):
+def write(release, parts, versions):
     stage = release.output / "tree"
-    for name, content in files_of(release, parts).items():
+    for name, content in files_of(release, parts, versions).items():
         path = stage / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -48,14 +48,15 @@ def write(release, parts):
     config.unlink()
 
 
-def files_of(release, parts):
+def files_of(release, parts, versions):
     files = {}
     for name, content in parts.installed.items():
         is_page = name.startswith("share/man/")
         files[f"usr/{name}.gz" if is_page else f"usr/{name}"] = packed(content) if is_page else content
     documents = "usr/share/doc/muster"
     files[f"{documents}/copyright"] = copyright_of(parts).encode()
-    files[f"{documents}/changelog.gz"] = packed(changelog(release).encode())
+    files |= {f"{documents}/licences/{name}": text for name, text in parts.licences().items() if name != "LICENSE"}
+    files[f"{documents}/changelog.gz"] = packed(changelog.debian(versions, "muster", MAINTAINER, release.date).encode())
     files[f"{documents}/muster.cdx.json"] = parts.bill.encode()
     files["usr/share/lintian/overrides/muster"] = OVERRIDES.encode()
     return files
@@ -67,24 +68,19 @@ def packed(content):
 
 
 def copyright_of(parts):
-    """Debian's packages may refer to the licences in /usr/share/common-licenses, and so does this one."""
-    text = (
-        "muster is licensed under the Apache License, Version 2.0, which is in\n"
-        "/usr/share/common-licenses/Apache-2.0 on Debian systems.\n\n"
-        "Copyright: the muster contributors\n\n"
-        "The program is linked statically. What follows are the copyright files of what was linked in.\n"
-    )
-    for name, content in parts.copyrights.items():
-        text += f"\n{'=' * 78}\n{name}\n{'=' * 78}\n\n{content}"
-    return text
-
-
-def changelog(release):
-    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(release.date))
+    """In Debian's machine-readable form. Debian's packages may refer to /usr/share/common-licenses, and so does this one."""
+    linked = "\n".join(f" /usr/share/doc/muster/licences/linked-in/{name}.txt" for name in parts.linked)
     return (
-        f"muster ({release.version}) unstable; urgency=medium\n\n"
-        f"  * Release {release.version}.\n\n"
-        f" -- {MAINTAINER}  {date}\n"
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
+        "Upstream-Name: muster\n"
+        "Comment: The program is linked statically. The licences of the libraries in it are in\n"
+        f"{linked}\n\n"
+        "Files: *\n"
+        "Copyright: the muster contributors\n"
+        "License: Apache-2.0\n\n"
+        "License: Apache-2.0\n"
+        " On Debian systems the Apache License, Version 2.0, is in\n"
+        " /usr/share/common-licenses/Apache-2.0.\n"
     )
 
 

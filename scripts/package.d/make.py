@@ -11,8 +11,10 @@ import os
 import pathlib
 import re
 import shutil
+import sys
 
 import archive
+import changelog
 import deb
 import licences
 import origins
@@ -54,7 +56,9 @@ def main():
 
     packages = origins.packages_of(release.build)
     bill = sbom.document(release, packages)
-    copyrights = licences.texts(packages)
+    versions = changelog.read((ROOT / "CHANGELOG.md").read_text())
+    if [one.version for one in versions][:1] != [release.version]:
+        sys.exit(f"the first section of CHANGELOG.md is not that of {release.version}, the version in CMakeLists.txt")
     shutil.rmtree(release.output, ignore_errors=True)
     release.output.mkdir()
     (release.output / f"{release.stem}.cdx.json").write_text(bill)
@@ -63,12 +67,11 @@ def main():
         installed=tree.install(release),
         bill=bill,
         licence=(ROOT / "LICENSE").read_text(),
-        copyrights=copyrights,
-        common=licences.common_texts(copyrights),
+        linked=licences.texts(packages),
     )
     archive.write(release, parts)
     wheels.write(release, parts, (ROOT / "README.md").read_text())
-    deb.write(release, parts)
+    deb.write(release, parts, versions)
     # Under their name there are all packages of one program, or none.
     packages_folder = release.output.with_name("packages")
     shutil.rmtree(packages_folder, ignore_errors=True)

@@ -1,40 +1,39 @@
-"""The bill of materials of the program: CycloneDX 1.5, as JSON. The same build makes the same bytes, so
-it has no number of its own."""
+"""The bill of materials of the program: CycloneDX 1.5, as JSON. The same build makes the same bytes, and so the
+serial number is made of the rest: another bill has another."""
 
 import datetime
 import hashlib
 import json
 import urllib.parse
+import uuid
 
 import licences
+
+NUMBERS = uuid.uuid5(uuid.NAMESPACE_DNS, "muster.invalid")  # serial numbers are unique in this name space
 
 
 def document(release, packages):
     program = component_of_program(release)
-    return json.dumps(
-        {
-            "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
-            "bomFormat": "CycloneDX",
-            "specVersion": "1.5",
-            "version": 1,
-            "metadata": {
-                "timestamp": datetime.datetime.fromtimestamp(release.date, datetime.timezone.utc).strftime(
-                    "%Y-%m-%dT%H:%M:%SZ"
-                ),
-                "tools": {"components": [{"type": "application", "name": "muster scripts/package"}]},
-                "component": program,
-            },
-            "components": [component_of(package, release.distribution) for package in packages],
-            "dependencies": [
-                {
-                    "ref": program["bom-ref"],
-                    "dependsOn": [purl(package, release.distribution) for package in packages],
-                }
-            ],
+    bill = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {
+            "timestamp": datetime.datetime.fromtimestamp(release.date, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "tools": {"components": [{"type": "application", "name": "muster scripts/package"}]},
+            "component": program,
         },
-        indent=2,
-        ensure_ascii=False,
-    ) + "\n"
+        "components": [component_of(package, release.distribution) for package in packages],
+        "dependencies": [
+            {
+                "ref": program["bom-ref"],
+                "dependsOn": [purl(package, release.distribution) for package in packages],
+            }
+        ],
+    }
+    number = uuid.uuid5(NUMBERS, json.dumps(bill, sort_keys=True))
+    return json.dumps(bill | {"serialNumber": f"urn:uuid:{number}"}, indent=2, ensure_ascii=False) + "\n"
 
 
 def component_of_program(release):

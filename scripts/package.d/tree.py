@@ -11,14 +11,12 @@ class Parts:
     installed: dict  # path below the prefix: bytes, as the install rules of CMake have it
     bill: str
     licence: str  # muster's own
-    copyrights: dict  # of what is linked in, by source package
-    common: dict  # the licences that these refer to
+    linked: dict  # licences of what is linked in, by source package
 
     def licences(self):
         """All texts: {path: bytes}."""
         files = {"LICENSE": self.licence}
-        files |= {f"linked-in/{name}.txt": text for name, text in self.copyrights.items()}
-        files |= {f"common/{name}.txt": text for name, text in self.common.items()}
+        files |= {f"linked-in/{name}.txt": text for name, text in self.linked.items()}
         return {path: text.encode() for path, text in sorted(files.items())}
 
 

@@ -66,7 +66,7 @@ std::string bash_function(const std::string& function, const CompletedCommand& c
 
 std::string bash_completion(const CompletedCommand& command, std::span<const CompletedCommand> inner) {
   const std::string function = function_of(command.name);
-  std::string text = "# bash completion for " + command.name + "\n";
+  std::string text = "# bash completion for " + command.name + "\n# SPDX-License-Identifier: Apache-2.0\n";
   std::string begin;
   for (const CompletedCommand& one : inner) {
     const std::string inner_function = function + function_of(one.name);
@@ -112,7 +112,7 @@ std::string zsh_arguments(std::span<const Option> options, const std::string& la
 }
 
 std::string zsh_completion(const CompletedCommand& command, std::span<const CompletedCommand> inner) {
-  std::string text = "#compdef " + command.name + "\n";
+  std::string text = "#compdef " + command.name + "\n# SPDX-License-Identifier: Apache-2.0\n";
   for (const CompletedCommand& one : inner) {
     const std::string words = "'1:command:(" + one.name + ")' '2:kind:(" + one.words + ")'";
     text += "if ((CURRENT > 2)) && [[ $words[2] == " + one.name + " ]]; then\n" + zsh_arguments(one.options, words) +
