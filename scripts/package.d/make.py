@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the packages of a program that was built: wheel, .deb, tar archive, and the bill of materials.
+"""Makes the packages of a program that was built: wheel, .deb, tar archive, the bill of materials, and the provenance of all.
 
 usage: make.py --build DIR --architecture x86_64|aarch64
 
@@ -18,6 +18,7 @@ import changelog
 import deb
 import licences
 import origins
+import provenance
 import release as releases
 import sbom
 import tree
@@ -72,6 +73,8 @@ def main():
     archive.write(release, parts)
     wheels.write(release, parts, (ROOT / "README.md").read_text())
     deb.write(release, parts, versions)
+    statement = provenance.document(release, list(release.output.iterdir()))
+    (release.output / f"{release.stem}.provenance.json").write_text(statement)
     # Under their name there are all packages of one program, or none.
     packages_folder = release.output.with_name("packages")
     shutil.rmtree(packages_folder, ignore_errors=True)

@@ -31,12 +31,20 @@ class Build:
     root: pathlib.Path  # of the repository
     folder: pathlib.Path
 
+    def variable(self, name):
+        """A variable of CMake, or an empty string where it is not set."""
+        found = re.search(rf"^{name}:\w+=(.+)$", self.cache, re.MULTILINE)
+        return found[1] if found else ""
+
     @functools.cached_property
+    def cache(self):
+        return (self.folder / "CMakeCache.txt").read_text()
+
+    @property
     def sysroot(self):
         """The folder of another architecture's unpacked packages, or None."""
-        cache = (self.folder / "CMakeCache.txt").read_text()
-        found = re.search(r"^CMAKE_SYSROOT:\w+=(.+)$", cache, re.MULTILINE)
-        return found and pathlib.Path(found[1])
+        found = self.variable("CMAKE_SYSROOT")
+        return pathlib.Path(found) if found else None
 
 
 def output_of(*command, **options):

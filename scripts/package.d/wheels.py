@@ -8,6 +8,7 @@ from wheel.wheelfile import WheelFile
 import tree
 
 NAME = "muster_launcher"
+REQUIRED_PYTHON = ">=3.7"
 MODULE = "share/muster/python/muster/"  # as it is installed; hfai stays there, and is imported only where muster says so
 
 METADATA = """\
@@ -21,7 +22,7 @@ Keywords: distributed,training,launcher,torchrun,msrun
 Classifier: Environment :: Console
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: System :: Distributed Computing
-Requires-Python: >=3.7
+Requires-Python: {python}
 Description-Content-Type: text/markdown
 
 {description}"""
@@ -46,6 +47,7 @@ def write(release, parts, description):
     metadata = METADATA.format(
         version=release.version,
         summary=release.summary,
+        python=REQUIRED_PYTHON,
         licence_files="\n".join(f"License-File: {name.removeprefix('licenses/')}" for name in licences),
         description=description,
     )

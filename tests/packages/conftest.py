@@ -1,6 +1,7 @@
 """Fixtures of the tests of packages: those that scripts/package made, and systems to install them on."""
 
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -38,6 +39,10 @@ class Packages:
     @property
     def bill(self):
         return self.one("*.cdx.json")
+
+    @property
+    def provenance(self):
+        return self.one("*.provenance.json")
 
     @property
     def architecture(self):
@@ -107,20 +112,57 @@ def tools():
     return pathlib.Path(os.environ["PACKAGES_VENV"]) / "bin"
 
 
-@pytest.fixture(scope="session")
-def debian11():
-    """Runs a shell script in Debian 11, on an overlay of its own that is gone afterwards; the packages
-    are in /packages. Returns what it printed."""
-    done = subprocess.run([ROOT / "scripts/dev/root", "debian11"], check=True, text=True, stdout=subprocess.PIPE)
-    lower = done.stdout.strip()
+@dataclasses.dataclass(frozen=True)
+class Release:
+    folder: pathlib.Path
+    key_home: pathlib.Path  # of gpg, with the throw-away key
 
-    def run(script, folder):
+
+SIGNATURES = {"SHA256SUMS.asc", "InRelease", "Release.gpg", "muster-release-key.gpg"}
+
+
+@pytest.fixture(scope="session")
+def hosted():
+    """The release that scripts/package made, without signatures."""
+    return FOLDERS[0].parent / "release"
+
+
+@pytest.fixture(scope="session")
+def signed(tmp_path_factory):
+    """The same release, signed with a key that is gone afterwards."""
+    home = tmp_path_factory.mktemp("key")
+    home.chmod(0o700)
+    environment = {**os.environ, "GNUPGHOME": str(home), "SOURCE_DATE_EPOCH": str(int(date_of_packages()))}
+    make = ["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "throw-away <key@muster.invalid>"]
+    subprocess.run([*make, "ed25519", "sign", "never"], env=environment, check=True, stderr=subprocess.DEVNULL)
+    folder = home / "release"
+    index = [ROOT / "scripts/package.d/index.py", "--output", folder, "--sign-with", "key@muster.invalid", *FOLDERS]
+    subprocess.run(["/usr/bin/python3", "-B", *index], env=environment, check=True)
+    yield Release(folder, home)
+    subprocess.run(["gpgconf", "--kill", "gpg-agent"], env=environment, check=True)
+
+
+def date_of_packages():
+    with tarfile.open(Packages(FOLDERS[0]).tar) as archive:
+        return archive.next().mtime
+
+
+@pytest.fixture(scope="session")
+def machine():
+    """Runs a shell script on an empty machine: a root of scripts/dev/root, on an overlay that is gone afterwards. A folder is in /packages,
+    and a web server of the other side has it at http://127.0.0.1:8000/; there is no other network. Returns what the script printed."""
+
+    def run(name, script, folder):
+        made = subprocess.run([ROOT / "scripts/dev/root", name], check=True, text=True, stdout=subprocess.PIPE)
         # Whatever is mounted, and whatever runs, ends with these namespaces.
         outer = f"""
+            ip link set lo up
+            coproc {{ exec /usr/bin/python3 -u -m http.server --bind 127.0.0.1 --directory {folder} 8000 2>/dev/null; }}
+            read -r <&"${{COPROC[0]}}"
             mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work /mnt/root
-            mount -t overlay -o lowerdir={lower},upperdir=/mnt/upper,workdir=/mnt/work none /mnt/root
+            mount -t overlay -o lowerdir={made.stdout.strip()},upperdir=/mnt/upper,workdir=/mnt/work none /mnt/root
             mkdir /mnt/root/packages && mount --bind {folder} /mnt/root/packages
-            mount -t proc none /mnt/root/proc && mount -t tmpfs none /mnt/root/mnt
+            mount -t proc none /mnt/root/proc && mkdir -p /mnt/root/mnt && mount -t tmpfs none /mnt/root/mnt
             exec chroot /mnt/root env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \\
               PYTHONDONTWRITEBYTECODE=1 DEBIAN_FRONTEND=noninteractive sh -euc "$0"
         """
@@ -130,10 +172,15 @@ def debian11():
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=100,
+            timeout=200,
             check=False,
         )
         assert done.returncode == 0, done.stdout
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def debian11(machine):
+    return functools.partial(machine, "debian11")

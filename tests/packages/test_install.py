@@ -8,10 +8,10 @@ JOB = "muster --nproc-per-node 2 -- sh -c 'echo rank $RANK of $WORLD_SIZE'"
 LISTING = "find / -xdev '(' -path /packages -o -path /var/lib/dpkg ')' -prune -o -type f -print | sort"
 
 
-def assert_two_workers(output):
-    assert "[0] rank 0 of 2" in output
-    assert "[1] rank 1 of 2" in output
-    assert "muster: 2 workers succeeded" in output
+def assert_two_workers(output, times=1):
+    assert output.count("[0] rank 0 of 2") == times, output
+    assert output.count("[1] rank 1 of 2") == times, output
+    assert output.count("muster: 2 workers succeeded") == times, output
 
 
 def files_below(folder):
