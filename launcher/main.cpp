@@ -161,7 +161,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (auto answered = answer(line, snapshot)) {
     return std::move(*answered);
   }
-  if (asks_for_meaning(line)) {
+  if (asks_for_meaning(line, snapshot.variable("PATH").value_or(""))) {
     return explain_meaning(line);
   }
   auto options = read_options(line, snapshot);

@@ -44,7 +44,7 @@ Examples:
   muster train.py                          the same on every node under HAI, Volcano, Kubeflow ...
   muster plan -- train.py                  what would be started, and start nothing
   muster explain                           what was detected, and from which variable
-  muster explain 69                        what this exit code means; a message in quotes likewise
+  muster explain 69                        what this exit code means; also a message or a word
   muster --log-dir logs --report report.json train.py
 )";
 

@@ -256,6 +256,19 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
   return result;
 }
 
+/// Cuts the words behind `explain`: a message that begins with an option, such as "--nnodes stands behind ...", is
+/// taken for the program.
+SplitLine cut_question(std::span<const std::string> tokens, const OptionTable& table) {
+  const auto message = std::ranges::find_if(
+      tokens, [](const std::string& token) { return token.starts_with("--") && token.find(' ') < token.find('='); });
+  SplitLine parts = cut(tokens.first(static_cast<std::size_t>(message - tokens.begin())), table);
+  if (message == tokens.end() || !parts.program.empty() || parts.is_set_apart) {
+    return cut(tokens, table);
+  }
+  parts.program.assign(message, tokens.end());
+  return parts;
+}
+
 /// The other launcher that the program's name stands for; nullptr if it stands for none.
 const CompatLauncher* compat_behind(const SplitLine& parts) {
   return parts.may_be_compat && !parts.program.empty() ? find_compat(parts.program.front()) : nullptr;
@@ -339,7 +352,7 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
   if (const Subcommand* const subcommand = find_subcommand(line.command)) {
     return subcommand->read(line, rest);
   }
-  SplitLine parts = cut(rest, own_options());
+  SplitLine parts = line.command == Command::Explain ? cut_question(rest, own_options()) : cut(rest, own_options());
   TRY(read_flags(parts.options, own_options(), line.settings));
   TRY(check_program_name(parts));
   const CompatLauncher* const compat = compat_behind(parts);

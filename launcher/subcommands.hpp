@@ -30,10 +30,12 @@ void log_notices(const CommandLine& line);
 /// used, as a table or as JSON.
 [[nodiscard]] Result<int> explain(const LaunchPlan& plan, bool is_json);
 
-/// True for `muster explain CODE` and `muster explain 'TEXT'`: one word, a number or one with blanks, that is no file here.
-[[nodiscard]] bool asks_for_meaning(const CommandLine& line);
+/// True for `muster explain CODE`, `muster explain 'TEXT'` and `muster explain WORD`: no options but --json, and a
+/// first word that is no file here and no program in `search_path`. Of several words: if some message is like them.
+[[nodiscard]] bool asks_for_meaning(const CommandLine& line, const std::string& search_path);
 
-/// Answers it: prints the rows of the tables of exit codes and messages. Fails with `BadUsage` if no row is like it.
+/// Answers it: prints rows of the tables of exit codes, messages and symptoms. Fails with `BadUsage` if no row is
+/// like it.
 [[nodiscard]] Result<int> explain_meaning(const CommandLine& line);
 
 /// Answers `muster explain` if only the content of an invalid file is undecided: prints the plan, and returns the

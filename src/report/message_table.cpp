@@ -48,7 +48,7 @@ std::vector<std::string> quoted_in(std::string_view cell) {
   return texts;
 }
 
-/// Markdown as plain text: a link becomes its text, quotes and emphasis go.
+/// Markdown as plain text: a link becomes its text, emphasis goes, and what is quoted stands in single quotes.
 std::string plain(std::string_view markdown) {
   std::string text;
   for (std::size_t i = 0; i < markdown.size(); ++i) {
@@ -57,8 +57,8 @@ std::string plain(std::string_view markdown) {
     const std::size_t end = ends_link ? markdown.find(')', i) : std::string_view::npos;
     if (end != std::string_view::npos) {
       i = end;
-    } else if (c != '`' && c != '[' && c != '*') {
-      text += c;
+    } else if (c != '[' && c != '*') {
+      text += c == '`' ? '\'' : c;
     }
   }
   return text;
@@ -67,12 +67,14 @@ std::string plain(std::string_view markdown) {
 struct TableRow {
   std::vector<std::string> cells;  ///< at least two
   std::string section;
+  std::string introduction;  ///< what stands between the heading and the table
 };
 
 /// The rows of all tables of a page whose first column has that name.
 std::vector<TableRow> read_tables(std::string_view markdown, std::string_view first_column) {
   std::vector<TableRow> rows;
   std::string section;
+  std::string introduction;
   bool is_wanted = false;
   bool is_heading = true;  // of a table
   for (std::size_t at = 0; at < markdown.size();) {
@@ -81,16 +83,19 @@ std::vector<TableRow> read_tables(std::string_view markdown, std::string_view fi
     at = end + 1;
     if (line.starts_with('#')) {
       section = trim(line.substr(line.find_first_not_of('#')));
+      introduction.clear();
     }
     if (!line.starts_with('|')) {
       is_heading = true;
+      introduction.append(line.empty() || line.starts_with('#') || introduction.empty() ? "" : " ");
+      introduction.append(line.starts_with('#') ? "" : line);
       continue;
     }
     std::vector<std::string> cells = cells_of(line);
     if (std::exchange(is_heading, false)) {
       is_wanted = !cells.empty() && cells.front() == first_column;
     } else if (is_wanted && cells.size() > 1 && !cells.front().starts_with("---")) {
-      rows.push_back({std::move(cells), section});
+      rows.push_back({std::move(cells), section, introduction});
     }
   }
   return rows;
@@ -108,7 +113,20 @@ std::vector<std::pair<std::string, std::string>> known_pages() {
   return pages;
 }
 
-// The likeness of two messages: by their words and pairs of words, of which rare ones count more.
+/// The meaning of a row of messages, as it stands for itself.
+std::string meaning_of(const TableRow& row) {
+  constexpr std::ptrdiff_t kFewBlanks = 6;
+  std::string own = plain(row.cells.back());
+  if (row.cells.size() > 2) {  // a symptom, with its meaning and what to do
+    return "It means " + plain(row.cells[1]) + ". " + own;
+  }
+  if (std::ranges::count(own, ' ') < kFewBlanks) {
+    own.append(own.empty() || row.introduction.empty() ? "" : " ").append(plain(row.introduction));
+  }
+  return own;
+}
+
+// The likeness of two messages: by their words and pairs of words, of which rare ones and the first ones count more.
 
 /// The text without what stands in single quotes, which differs from run to run. An apostrophe behind a letter quotes
 /// nothing.
@@ -125,46 +143,94 @@ std::string without_quoted(std::string_view text) {
   return kept;
 }
 
-/// Words in lower case, but none with a digit in it, which differ from run to run, too.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words(1);
-  for (const char c : lower_case(without_quoted(text))) {
-    if (is_letter_or_digit(c) || c == '_') {
-      words.back() += c;
-    } else if (!words.back().empty()) {
-      words.emplace_back();
+/// True for a host's address in brackets.
+bool is_address(std::string_view piece) {
+  return piece.find_first_of("0123456789") != std::string_view::npos &&
+         piece.find_first_not_of("(0123456789abcdef.:),;") == std::string_view::npos;
+}
+
+/// The pieces between blanks without names of hosts and programs, which differ from run to run, too: the names in
+/// `node 0 (node-a)`, `pid 7 (python3)` and `gpu-17 (10.0.0.4)`.
+std::vector<std::string> pieces_of(std::string_view text) {
+  std::vector<std::string> pieces;
+  for (std::string& piece : split(without_quoted(text), ' ')) {
+    const bool is_in_brackets = piece.starts_with('(') && piece.find(')') != std::string::npos && !pieces.empty();
+    const bool is_behind_number = is_in_brackets && pieces.back().find_first_not_of("0123456789") == std::string::npos;
+    if (is_in_brackets && !is_behind_number && is_address(piece)) {
+      pieces.pop_back();
+    } else if (!piece.empty() && !is_behind_number) {
+      pieces.push_back(std::move(piece));
     }
+  }
+  return pieces;
+}
+
+/// Words in lower case, singular, and the same one for all signals; none with a digit in it, which differ from run to
+/// run, too.
+std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::string_view kSignal = "SIG";
+  constexpr std::size_t kShort = 3;
+  std::vector<std::string> words(1);
+  for (const std::string& piece : pieces_of(text)) {
+    for (const char c : piece) {
+      if (is_letter_or_digit(c) || c == '_' || (c == '-' && !words.back().empty())) {
+        words.back() += c;
+      } else if (!words.back().empty()) {
+        words.emplace_back();
+      }
+    }
+    words.emplace_back();
   }
   std::erase_if(words, [](const std::string& word) {
     return word.empty() || word.find_first_of("0123456789") != std::string::npos;
   });
+  for (std::string& word : words) {
+    word = word.starts_with(kSignal) ? "sig" : lower_case(word);
+    if (word.size() > kShort && word.ends_with('s')) {
+      word.pop_back();
+    }
+  }
   return words;
 }
 
-std::set<std::string> features_of(std::string_view text) {
-  const std::vector<std::string> words = words_of(text);
-  std::set<std::string> features(words.begin(), words.end());
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    std::string pair = words[i - 1];
-    features.insert(pair.append(" ").append(words[i]));
+/// Words and pairs of words, and how much each counts by its place.
+std::map<std::string, double> features_of(const std::vector<std::string>& words) {
+  constexpr std::size_t kBeginning = 5;
+  std::map<std::string, double> features;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const double factor = i < kBeginning ? 2 : 1;
+    features.try_emplace(words[i], factor);
+    if (i > 0) {
+      std::string pair = words[i - 1];
+      features.try_emplace(pair.append(" ").append(words[i]), factor);
+    }
   }
   return features;
+}
+
+/// The row of a code: its own, that of signals above 128, or that of all others.
+template <typename Row>
+std::optional<Row> find_code(int code, const std::vector<Row>& rows, const std::string& others) {
+  constexpr int kSignals = 128;
+  constexpr int kLastSignal = 64;
+  const bool is_signal = code > kSignals && code <= kSignals + kLastSignal;
+  for (const std::string& wanted : {std::to_string(code), is_signal ? std::string("128 + signal") : others}) {
+    const auto row = std::ranges::find(rows, wanted, &Row::code);
+    if (row != rows.end()) {
+      return *row;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::vector<MessageRow> read_message_page(std::string_view markdown, const std::string& page) {
   std::vector<MessageRow> rows;
-  std::string above;  // what "As above" refers to
-  for (const TableRow& row : read_tables(markdown, "Message")) {
-    const std::string meaning = plain(row.cells.back());
-    std::string whole = above;
-    if (meaning.starts_with("As above")) {
-      whole.append(" ").append(meaning);
-    } else {
-      whole = above = meaning;
+  for (const char* const first_column : {"Message", "You see"}) {
+    for (const TableRow& row : read_tables(markdown, first_column)) {
+      rows.push_back({quoted_in(row.cells.front()), meaning_of(row), page, row.section});
     }
-    rows.push_back({quoted_in(row.cells.front()), whole, page, row.section});
   }
   return rows;
 }
@@ -173,6 +239,19 @@ std::vector<ExitCodeRow> read_exit_codes(std::string_view markdown) {
   std::vector<ExitCodeRow> rows;
   for (const TableRow& row : read_tables(markdown, "Code")) {
     rows.push_back({plain(row.cells.front()), plain(row.cells.at(1)), plain(row.cells.back())});
+  }
+  return rows;
+}
+
+std::vector<ExitCodeHelp> read_exit_code_help(std::string_view markdown, const std::string& page) {
+  std::vector<ExitCodeHelp> rows;
+  for (const TableRow& row : read_tables(markdown, "Exit code")) {
+    if (row.cells.size() == 4) {
+      for (const std::string& code : split(plain(row.cells[0]), ',')) {
+        rows.push_back({std::string(trim(code)), plain(row.cells[1]), plain(row.cells[2]), plain(row.cells[3]), page,
+                        row.section});
+      }
+    }
   }
   return rows;
 }
@@ -195,18 +274,36 @@ std::vector<ExitCodeRow> known_exit_codes() {
   return {};
 }
 
-std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows) {
-  constexpr int kSignals = 128;
-  constexpr int kLastSignal = 64;
-  const bool is_signal = code > kSignals && code <= kSignals + kLastSignal;
-  for (const std::string& wanted :
-       {std::to_string(code), std::string(is_signal ? "128 + signal" : "the worker's own")}) {
-    const auto row = std::ranges::find(rows, wanted, &ExitCodeRow::code);
-    if (row != rows.end()) {
-      return *row;
+std::vector<ExitCodeHelp> known_exit_code_help() {
+  for (const auto& [name, content] : known_pages()) {
+    if (auto rows = read_exit_code_help(content, name); !rows.empty()) {
+      return rows;
     }
   }
-  return std::nullopt;
+  return {};
+}
+
+std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows) {
+  return find_code(code, rows, "the worker's own");
+}
+
+std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeHelp>& rows) {
+  return find_code(code, rows, "another number");
+}
+
+std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows) {
+  std::vector<MessageRow> found;
+  const std::vector<std::string> words = split(lower_case(std::string(text)), ' ');
+  for (const MessageRow& row : rows) {
+    const auto message = std::ranges::find_if(row.messages, [&](const std::string& one) {
+      return one.find(' ') == std::string::npos && std::ranges::find(words, lower_case(one)) != words.end();
+    });
+    if (message != row.messages.end()) {
+      found.push_back(row);
+      found.back().messages = {*message};
+    }
+  }
+  return found;
 }
 
 MessageIndex::MessageIndex(std::vector<MessageRow> rows) : rows_(std::move(rows)) {
@@ -216,47 +313,57 @@ MessageIndex::MessageIndex(std::vector<MessageRow> rows) : rows_(std::move(rows)
     }
   }
   for (const auto& [feature, having] : having_) {
-    for (const std::size_t message : having) {
-      messages_[message].weight += weight_of(feature);
+    for (const Having& one : having) {
+      messages_[one.message].weight += one.factor * weight_of(feature);
     }
   }
 }
 
 void MessageIndex::add(std::size_t row, const std::string& message) {
-  for (const std::string& feature : features_of(message)) {
-    having_[feature].push_back(messages_.size());
+  constexpr std::size_t kLeastWords = 2;  // single words are find_word's
+  const std::vector<std::string> words = words_of(message);
+  if (words.size() < kLeastWords) {
+    return;
   }
-  messages_.push_back({row, message, 0});
-}
-
-/// The messages that have a feature.
-std::span<const std::size_t> MessageIndex::having(const std::string& feature) const {
-  const auto found = having_.find(feature);
-  return found == having_.end() ? std::span<const std::size_t>() : std::span<const std::size_t>(found->second);
+  for (const auto& [feature, factor] : features_of(words)) {
+    having_[feature].push_back({messages_.size(), factor});
+  }
+  messages_.push_back({row, message, words.front(), 0});
 }
 
 /// The weight of a feature: the fewer messages have it, the more it tells.
 double MessageIndex::weight_of(const std::string& feature) const {
-  const auto count = static_cast<double>(std::max<std::size_t>(having(feature).size(), 1));
-  return std::log(1.0 + static_cast<double>(messages_.size()) / count);
+  const auto having = having_.find(feature);
+  const std::size_t count = having == having_.end() ? 1 : having->second.size();
+  return std::log(1.0 + static_cast<double>(messages_.size()) / static_cast<double>(count));
 }
 
-/// The likeness of each message to the text, from 0 to 1: how much of the text it has, and a little, how much of it the
-/// text has.
+/// The likeness of each message to the text: how much of the text it has, and of how much of it the text has. More, if
+/// the text has all of it; less, if they begin differently.
 std::vector<double> MessageIndex::likeness_to(std::string_view text) const {
-  constexpr double kOfText = 0.7;
-  std::vector<double> shared(messages_.size());
+  constexpr double kOfText = 0.6;
+  constexpr double kAll = 0.97;
+  constexpr double kForAll = 0.25;
+  constexpr double kOtherBeginning = 0.75;
+  const std::vector<std::string> words = words_of(text);
+  std::vector<double> of_text(messages_.size());
+  std::vector<double> of_message(messages_.size());
   double whole = 0;
-  for (const std::string& feature : features_of(text)) {
-    whole += weight_of(feature);
-    for (const std::size_t message : having(feature)) {
-      shared[message] += weight_of(feature);
+  for (const auto& [feature, factor] : features_of(words)) {
+    const double weight = weight_of(feature);
+    whole += factor * weight;
+    const auto having = having_.find(feature);
+    for (const Having& one : having == having_.end() ? std::vector<Having>() : having->second) {
+      of_text[one.message] += factor * weight;
+      of_message[one.message] += one.factor * weight;
     }
   }
-  for (std::size_t i = 0; i < shared.size(); ++i) {
-    shared[i] = shared[i] == 0 ? 0 : kOfText * shared[i] / whole + (1 - kOfText) * shared[i] / messages_[i].weight;
+  for (std::size_t i = 0; i < messages_.size() && whole > 0; ++i) {
+    const double part = of_message[i] / messages_[i].weight;
+    const double likeness = kOfText * of_text[i] / whole + (1 - kOfText) * part + (part > kAll ? kForAll : 0);
+    of_text[i] = likeness * (messages_[i].first == words.front() ? 1 : kOtherBeginning);
   }
-  return shared;
+  return of_text;
 }
 
 std::vector<MessageRow> MessageIndex::find(std::string_view text) const {

@@ -1,12 +1,11 @@
 #pragma once
 
-// The table of muster's messages and of its exit codes: the rows of docs/messages*.md and of the exit codes in
-// docs/interfaces.md, which are in the program so that `muster explain` answers without them. Pure.
+// The table of muster's messages, of symptoms and of exit codes: the rows of docs/messages*.md, docs/job-failures.md
+// and docs/interfaces.md, which are in the program so that `muster explain` answers without them. Pure.
 
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +15,7 @@ namespace muster {
 /// A row of one of the pages.
 struct MessageRow {
   std::vector<std::string> messages;  ///< examples of the text, with numbers and names of their own
-  std::string meaning;                ///< cause, and what to do, as plain text
+  std::string meaning;                ///< cause, and what to do, as plain text; never empty in the program's pages
   std::string page;                   ///< "messages-nodes.md"
   std::string section;                ///< its heading
 };
@@ -28,20 +27,40 @@ struct ExitCodeRow {
   std::string advice;   ///< what a scheduler should do
 };
 
-/// Reads the rows of the tables of a page whose first column is called "Message".
+/// A row of the table of exit codes for people.
+struct ExitCodeHelp {
+  std::string code;     ///< "69", "another number" or "128 + signal"
+  std::string meaning;  ///< plain text, as the others
+  std::string look;     ///< where to look for the cause
+  std::string remedy;   ///< what to do
+  std::string page;     ///< "job-failures.md"
+  std::string section;
+};
+
+/// Reads the rows of the tables of a page whose first column is called "Message" or "You see". A row with few words has
+/// the text that stands above its table behind them.
 [[nodiscard]] std::vector<MessageRow> read_message_page(std::string_view markdown, const std::string& page);
 
 /// Reads the rows of the table of a page whose first column is called "Code".
 [[nodiscard]] std::vector<ExitCodeRow> read_exit_codes(std::string_view markdown);
 
+/// Reads the rows of the table of a page whose first column is called "Exit code" and that has four of them.
+[[nodiscard]] std::vector<ExitCodeHelp> read_exit_code_help(std::string_view markdown, const std::string& page);
+
 /// The rows of the pages that the program was built with.
 [[nodiscard]] std::vector<MessageRow> known_messages();
 [[nodiscard]] std::vector<ExitCodeRow> known_exit_codes();
+[[nodiscard]] std::vector<ExitCodeHelp> known_exit_code_help();
 
 /// The row of an exit code: its own, that of signals above 128, or that of workers. Empty: `rows` have none.
 [[nodiscard]] std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows);
+[[nodiscard]] std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeHelp>& rows);
 
-/// Finds messages by their words and pairs of words, of which rare ones count more.
+/// The rows of which a text is one word, such as `OOMKilled`, that stands in the text.
+[[nodiscard]] std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows);
+
+/// Finds messages by their words and pairs of words. Rare ones and the beginning count more, and so does a message of
+/// which the text has all words.
 class MessageIndex {
  public:
   explicit MessageIndex(std::vector<MessageRow> rows);
@@ -55,17 +74,22 @@ class MessageIndex {
   struct Message {
     std::size_t row = 0;
     std::string text;
+    std::string first;  ///< its first word
     double weight = 0;  ///< of all its features
+  };
+  /// A message that has a feature, and how much it counts there.
+  struct Having {
+    std::size_t message = 0;
+    double factor = 1;
   };
 
   void add(std::size_t row, const std::string& message);
-  [[nodiscard]] std::span<const std::size_t> having(const std::string& feature) const;
   [[nodiscard]] double weight_of(const std::string& feature) const;
   [[nodiscard]] std::vector<double> likeness_to(std::string_view text) const;
 
   std::vector<MessageRow> rows_;
   std::vector<Message> messages_;
-  std::map<std::string, std::vector<std::size_t>> having_;  ///< by each feature the messages that have it
+  std::map<std::string, std::vector<Having>> having_;  ///< by each feature the messages that have it
 };
 
 /// The pages, compressed, and their size without that: made by report/embed_pages.cpp.

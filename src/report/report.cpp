@@ -87,11 +87,11 @@ void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
   const std::string who = others.describe() + services + (lists_all ? "" : " and others");
   lines.push_back(
       {Level::Error, first.was_asked
-                         ? "it is named because it had written an error of its own before it was asked to end; failed "
+                         ? "it is named because it had written an error of its own before it was asked to end; these failed "
                            "before it, but only because of a lost peer: " +
                                who
                          : "it is named because " + std::string(describe(classify(first))) +
-                               "; too close to it for their order to be known failed: " + who});
+                               "; these failed so close to it that their order is not known: " + who});
 }
 
 /// Failures that look the same, in the order in which they are listed.

@@ -104,7 +104,7 @@ def test_a_workers_error_outranks_a_lost_peer_seen_earlier(die_at_once):
 
     assert job.code == 6, job.words()
     assert job.said_about("rank 1 probably failed first")
-    assert "rank 0" in job.said_about("too close to it for their order to be known")
+    assert "rank 0" in job.said_about("so close to it that their order is not known")
     assert not job.report["first_failure"]["order_known"]
     (other,) = job.report["also_failed"]
     assert (other["global_rank"], other["exit_code"], other["order_known"]) == (0, 5, False)

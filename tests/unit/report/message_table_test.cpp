@@ -17,10 +17,22 @@ constexpr const char* kPage = R"(# A page
 
 ## The start
 
+Correct
+the file.
+
 | Message | Cause, and what to do |
 |---|---|
-| `cannot open 'a'`<br>`cannot read 'a'` | It is [not there](files.md#there); a `b \| c`. |
-| `cannot open 'b': again` | As above, twice. |
+| `cannot open 'a'`<br>`cannot read 'a'` | It is [not there](files.md#there); a `b \| c` is what it has. |
+| `cannot open 'b': again` | |
+
+| You see | It means | Do |
+|---|---|---|
+| `no room` or `Full` | [a full](disk.md) disk | Make room. |
+
+| Exit code | What it means | Where to look | What to do |
+|---|---|---|---|
+| 7, 8 | *one* | `there` | that |
+| another number | others | here | this |
 
 | Code | Meaning | A scheduler should |
 |---|---|---|
@@ -32,15 +44,22 @@ constexpr const char* kPage = R"(# A page
 TEST(MessagePage, HasARowForEachOfItsMessages) {
   const auto rows = read_message_page(kPage, "a.md");
 
-  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].messages, (std::vector<std::string>{"cannot open 'a'", "cannot read 'a'"}));
-  EXPECT_EQ(rows[0].meaning, "It is not there; a b | c.");
+  EXPECT_EQ(rows[0].meaning, "It is not there; a 'b | c' is what it has.");
   EXPECT_EQ(rows[0].page, "a.md");
   EXPECT_EQ(rows[0].section, "The start");
 }
 
-TEST(MessagePage, GivesARowThatRefersToTheOneAboveBothMeanings) {
-  EXPECT_EQ(read_message_page(kPage, "a.md").at(1).meaning, "It is not there; a b | c. As above, twice.");
+TEST(MessagePage, GivesARowOfFewWordsWhatStandsAboveItsTable) {
+  EXPECT_EQ(read_message_page(kPage, "a.md").at(1).meaning, "Correct the file.");
+}
+
+TEST(MessagePage, HasTheSymptomsAsMessages) {
+  const MessageRow row = read_message_page(kPage, "a.md").at(2);
+
+  EXPECT_EQ(row.messages, (std::vector<std::string>{"no room", "Full"}));
+  EXPECT_EQ(row.meaning, "It means a full disk. Make room.");
 }
 
 TEST(MessagePage, OfTornTablesGivesWhatIsThere) {
@@ -58,7 +77,26 @@ TEST(ExitCodes, AreFoundByTheirOwnRowOrTheRowOfTheirKind) {
   EXPECT_EQ(find_exit_code(137, rows)->code, "128 + signal");
   EXPECT_EQ(find_exit_code(3, rows)->code, "the worker's own");
   EXPECT_EQ(find_exit_code(255, rows)->code, "the worker's own");
-  EXPECT_FALSE(find_exit_code(69, {}));
+  EXPECT_FALSE(find_exit_code(69, std::vector<ExitCodeRow>()));
+}
+
+TEST(ExitCodes, HaveARowForPeople) {
+  const auto rows = read_exit_code_help(kPage, "a.md");
+
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(find_exit_code(8, rows)->meaning, "one");
+  EXPECT_EQ(find_exit_code(8, rows)->look, "'there'");
+  EXPECT_EQ(find_exit_code(9, rows)->remedy, "this");
+}
+
+TEST(ExitCodes, OfTheProgramHaveARowForPeopleEach) {
+  const auto rows = known_exit_code_help();
+  for (const ExitCodeRow& row : known_exit_codes()) {
+    const bool is_number = row.code.find_first_not_of("0123456789") == std::string::npos;
+    EXPECT_TRUE(!is_number || find_exit_code(std::stoi(row.code), rows)->code == row.code) << row.code;
+  }
+  EXPECT_NE(find_exit_code(137, rows)->remedy.find("memory"), std::string::npos);
+  EXPECT_EQ(find_exit_code(150, rows)->code, "128 + signal");
 }
 
 TEST(ExitCodes, OfTheProgramAgreeWithTheTableOfEnds) {
@@ -107,6 +145,42 @@ TEST(MessageIndex, FindsEachMessageOfThePagesWithOtherNumbersAndNames) {
     }
   }
   EXPECT_LE(missed.size(), asked / 50) << missed.size() << " of " << asked << ", such as: " << missed.front();
+}
+
+TEST(MessageIndex, HasAMeaningForEachMessage) {
+  for (const MessageRow& row : known_messages()) {
+    EXPECT_GT(std::ranges::count(row.meaning, ' '), 3) << row.page << ": " << row.messages.front();
+    EXPECT_EQ(row.meaning.find("s above"), std::string::npos) << row.page << ": " << row.messages.front();
+  }
+}
+
+TEST(MessageIndex, GoesByRareWordsAndTheBeginning) {
+  const MessageIndex index(known_messages());
+  const auto first = [&](const char* text) {
+    const auto found = index.find(text);
+    return found.empty() ? std::string() : found.front().messages.front();
+  };
+  EXPECT_TRUE(first("stopped by SIGHUP").starts_with("stopped by SIGTERM"));
+  EXPECT_TRUE(first("suspended: nobody had saved or ended 3.00 s after the notice: asking 1 worker to end (SIGTERM), "
+                    "killing what is left after 30.00 s")
+                  .starts_with("suspended: nobody had saved"));
+  EXPECT_TRUE(first("--history is 'x', expected a number of jobs from 0 to 1000").starts_with("--history"));
+  EXPECT_TRUE(
+      first("no file 'train.py' in '/tmp/br': rank 0 could not be started, node 0 (vm)").starts_with("no file"));
+  EXPECT_TRUE(first("the leader at 127.0.0.1:29732 was lost: it was silent for 8 s: asking 1 worker to end (SIGTERM), "
+                    "killing what is left after 30.00 s")
+                  .starts_with("the leader at 10.0.0.1:29500 was lost: it was silent"));
+  EXPECT_EQ(
+      first("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity"),
+      "CUDA out of memory");
+}
+
+TEST(SymptomsOfOneWord, AreFoundInATextWhateverTheirCase) {
+  const auto rows = read_message_page(kPage, "a.md");
+
+  ASSERT_EQ(find_word("the disk is full", rows).size(), 1U);
+  EXPECT_EQ(find_word("the disk is full", rows).front().messages.front(), "Full");
+  EXPECT_TRUE(find_word("fuller", rows).empty());
 }
 
 TEST(MessageIndex, FindsNoneForTheTextOfAnotherProgram) {

@@ -141,8 +141,8 @@ TEST(DescribeOutcome, SaysProbablyWhereOthersMayHaveFailedFirst) {
   const Lines lines = texts_of(outcome);
   EXPECT_EQ(lines[0].find("rank 10 probably failed first: node 1 (gpu-17)"), 0U);
   EXPECT_EQ(lines[1],
-            "it is named because a signal ended it; too close to it for their order to be known "
-            "failed: ranks 8-9");
+            "it is named because a signal ended it; these failed so close to it that their order is not known: "
+            "ranks 8-9");
   EXPECT_EQ(lines[2], "also failed: ranks 8-9, node 1 (gpu-17), exit code 1");
   EXPECT_EQ(lines[3], "  | Connection reset by peer");
 }

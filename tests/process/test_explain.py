@@ -1,0 +1,83 @@
+"""`muster explain` about an exit code, a message or a word; about a program it stays the table of values."""
+
+import json
+
+import pytest
+
+
+def answer(muster, *words):
+    job = muster.run("explain", *words)
+    assert job.code == 0, job.err.text
+    return job.out.text
+
+
+def is_table(text):
+    return text.startswith("FIELD ")
+
+
+@pytest.mark.parametrize("code", [1, 64, 65, 69, 71, 75, 78, 85, 86, 126, 127, 129, 130, 131, 134, 137, 139, 143])
+def test_an_exit_code_says_what_it_means_where_to_look_and_what_to_do(muster, code):
+    lines = answer(muster, code).splitlines()
+
+    assert lines[0].split(",")[0] == f"exit code {code}"
+    assert lines[2].startswith("  Look here: ") and lines[3].startswith("  What to do: ")
+    assert lines[-1] == "  (docs/job-failures.md, Exit codes)"
+
+
+def test_137_speaks_of_memory(muster):
+    assert "memory limit" in answer(muster, "137")
+    assert "memory limit" in json.loads(answer(muster, "--json", "137"))["remedy"]
+
+
+@pytest.mark.parametrize("line", [" 69 ", "exit code 69: a node was lost; start the job again elsewhere", "muster: exit code 69"])
+def test_the_last_line_of_a_job_is_its_exit_code(muster, line):
+    assert answer(muster, line) == answer(muster, "69")
+
+
+def test_a_signal_is_the_exit_code_of_its_death(muster):
+    assert answer(muster, "SIGKILL") == answer(muster, "137")
+    assert answer(muster, "SIGSEGV") == answer(muster, "139")
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (["muster: stopped by SIGHUP"], "stopped by SIGTERM"),
+        (["12.250 muster: stopped by SIGHUP"], "stopped by SIGTERM"),
+        (["--history is 'x', expected a number of jobs from 0 to 1000"], "--history is"),
+        (["--nproc-per-node stands behind the program and belongs to it"], "--nproc-per-node stands behind"),
+        (["rank", "1", "failed", "first"], "rank 17 failed first"),
+        (["OOMKilled"], "OOMKilled"),
+        (["the pod was OOMKilled"], "OOMKilled"),
+        (["CUDA", "out", "of", "memory"], "CUDA out of memory"),
+        (["Connection closed by peer"], "Connection closed by peer"),
+        (["NCCL WARN"], "NCCL WARN"),
+    ],
+)
+def test_a_message_or_a_word_is_found(muster, words, begins):
+    text = answer(muster, *words)
+
+    assert text.startswith(f"a message like: {begins}")
+    assert "(docs/" in text
+
+
+def test_an_exit_code_in_a_meaning_is_explained_too(muster):
+    assert "127 is the exit code: The program is not there" in answer(muster, "cannot run './nosuch': not found")
+
+
+@pytest.mark.parametrize("words", [["nonsense-here"], ["300"], ["069"], ["64 65"], ["64", "65"], ["-"], ["Epoch 3, loss 0.2"]])
+def test_what_is_nothing_of_muster_is_refused(muster, words):
+    job = muster.run("explain", *words)
+
+    assert job.code == 64
+    assert "'" + " ".join(words) + "'" in job.err.text and job.out.text == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["train.py"], ["sh"], ["--", "anything"], ["--", "69"], ["--nproc-per-node", "2", "nosuch.py"], ["nosuch.py", "--lr", "0.1"]],
+)
+def test_about_a_program_it_stays_the_table(muster, words):
+    (muster.folder / "train.py").write_text("")
+
+    assert is_table(answer(muster, *words))
