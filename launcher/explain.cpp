@@ -11,6 +11,7 @@
 #include "options/settings.hpp"
 #include "options/syntax.hpp"
 #include "process/inherited.hpp"
+#include "process/spawn.hpp"
 #include "rank_table/read.hpp"
 #include "subcommands.hpp"
 
@@ -199,6 +200,27 @@ std::string describe_surroundings(const SystemCapabilities& answers) {
          std::to_string(answers.descriptors) + " file descriptors\n";
 }
 
+/// One line on whether the stack of a hanging rank can be read, by the names of the files in `search_path`: nothing is
+/// started.
+std::string describe_stacks(const std::string& search_path) {
+  constexpr int kDescribesItself = 13;
+  constexpr std::string_view kName = "python3.";
+  const auto python = find_executable("python3", search_path);
+  std::error_code failed;  // then the name stays as it is
+  const auto target = python ? std::filesystem::canonical(*python, failed) : std::filesystem::path();
+  const std::string file = target.filename().string();
+  const auto minor = file.starts_with(kName) ? parse_integer(file.substr(kName.size()), 0, 1000) : std::nullopt;
+  if (minor && *minor >= kDescribesItself) {
+    return "where ranks hang is known: Python 3." + std::to_string(*minor) + " describes itself\n";
+  }
+  if (const auto spy = find_executable("py-spy", search_path)) {
+    return "where ranks hang is known by " + *spy + "\n";
+  }
+  const std::string version = minor ? "Python is 3." + std::to_string(*minor)
+                                    : std::string(python ? "the version of python3" : "python3") + " is not found";
+  return "where ranks hang is not known: " + version + ", and there is no py-spy in PATH (pip install py-spy)\n";
+}
+
 std::string row(std::string name, std::string hold, const std::string& by) {
   constexpr std::size_t kNameWidth = 49;
   constexpr std::size_t kHoldWidth = 9;
@@ -207,8 +229,8 @@ std::string row(std::string name, std::string hold, const std::string& by) {
   return name + hold + by + "\n";
 }
 
-std::string text_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
-  std::string text = describe_surroundings(answers) + "\n" + row("GUARANTEE", "HOLDS", "BY");
+std::string text_of(const std::vector<Guarantee>& all) {
+  std::string text = row("GUARANTEE", "HOLDS", "BY");
   for (const Guarantee& guarantee : all) {
     text += row(guarantee.name, name_of(guarantee.hold), guarantee.by);
     if (guarantee.hold != Support::Whole) {
@@ -241,10 +263,12 @@ OptionTable doctor_options() {
   return {kDoctorTable, {}, {}};
 }
 
-Result<int> run_doctor(const CommandLine& line) {
+Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot) {
   const SystemCapabilities answers = probe_system();
   const std::vector<Guarantee> all = guarantees(answers);
-  TRY(print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all)) : text_of(answers, all)));
+  const std::string stacks = describe_stacks(snapshot.variable("PATH").value_or(""));
+  TRY(print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all))
+                                         : describe_surroundings(answers) + stacks + "\n" + text_of(all)));
   const bool is_lost =
       std::ranges::any_of(all, [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;

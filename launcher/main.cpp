@@ -120,7 +120,7 @@ std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snaps
     case Command::Check:
       return run_check(line, snapshot);
     case Command::Doctor:
-      return run_doctor(line);
+      return run_doctor(line, snapshot);
     case Command::Token:
       return run_token();
     case Command::Last:

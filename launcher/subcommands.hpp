@@ -70,8 +70,9 @@ struct Subcommand {
 
 [[nodiscard]] OptionTable doctor_options();
 
-/// Probes the system and prints the result; returns the exit code, 71 if a guarantee does not hold.
-[[nodiscard]] Result<int> run_doctor(const CommandLine& line);
+/// Probes the system and prints the result; the text begins with whether stacks of ranks can be read. Returns the exit
+/// code, 71 if a guarantee does not hold.
+[[nodiscard]] Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot);
 
 /// Text of --version. In place of another launcher it has that one's product name, by which programs recognize it.
 [[nodiscard]] std::string version_text(const CompatLauncher* compat = nullptr);

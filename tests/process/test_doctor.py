@@ -53,6 +53,27 @@ def ask(muster, **options):
     return muster.run("doctor", "--json", **options)
 
 
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["python3.13"], "where ranks hang is known: Python 3.13 describes itself"),
+        (["python3.11"], "where ranks hang is not known: Python is 3.11, and there is no py-spy in PATH"),
+        (["python3.11", "py-spy"], "where ranks hang is known by "),
+        (["python"], "where ranks hang is not known: the version of python3 is not found"),
+        ([], "where ranks hang is not known: python3 is not found"),
+    ],
+)
+def test_it_tells_whether_stacks_can_be_read_by_the_names_of_files(muster, files, said):
+    folder = muster.folder / "tools"
+    folder.mkdir()
+    for name in files:
+        (folder / name).touch(0o755)
+    if files:
+        (folder / "python3").symlink_to(files[0])
+
+    assert said in muster.run("doctor", env={"PATH": folder}).out.text
+
+
 @pytest.mark.needs("pidfds")
 def test_all_guarantees_hold_without_a_filter(muster):
     job = ask(muster)
