@@ -171,7 +171,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&HangOptions::report, read_seconds>},
     {"hang-timeout", "SECONDS", "Hangs",
      "End a job that hangs when no rank has written a line for so long, as after a failure: the ranks that keep the "
-     "others waiting get SIGABRT, and the exit code is 86. 0 means never. Default: 0.",
+     "others waiting get SIGABRT, and the exit code is 86. It takes Python 3.13, or py-spy beside an older one, to see "
+     "that; a rank that polls counts as working. 0 means never. Default: 0.",
      kInto<&HangOptions::timeout, read_seconds>},
     {"first-meeting-timeout", "SECONDS", "Hangs",
      "Likewise before the ranks have met for the first time, such as in init_process_group, which --hang-timeout waits "
@@ -258,7 +259,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "started on a terminal, else 0.",
      kInto<&Options::history, read_number<0, 1'000, "a number of jobs">>},
     {"events", "FILE", "Input and output",
-     "Write each transition of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end.",
+     "Write each transition of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end. "
+     "With several nodes each adds its host's name to the file's.",
      kInto<&RunOptions::events, read_file_name>},
     {"trace", "FILE", "Input and output", "The same as a trace for Perfetto and Chrome.",
      kInto<&RunOptions::trace, read_file_name>},

@@ -28,6 +28,21 @@ def test_each_row_of_the_comparison_names_a_test_or_a_bench():
         assert path and (ROOT / (path[1] or path[2])).exists(), cell
 
 
+def test_the_script_that_asks_is_suspended(desk):
+    (script,) = [block for block in blocks(FIRST_JOB) if block.word == "asks.py"]
+    (desk.folder / "asks.py").write_text(script.text)
+    job = f"page-{free_port()}"
+
+    seen = desk.run(
+        f"muster --job-id {job} --nproc-per-node 2 asks.py & "
+        f"until muster status --job {job} --json 2>/dev/null | grep -q '\"state\": *\"running\"'; do :; done; "
+        f"muster suspend --job {job}; wait $!; echo code $?"
+    )
+
+    assert seen.stdout.count("saved at step") == 2, seen.stdout
+    assert "code 85" in seen.stdout
+
+
 def commands_of_a_running_job():
     for page, heading in ((README, "Ask a running job"), (FIRST_JOB, "Ask a running job")):
         for block in blocks(page):
