@@ -112,12 +112,6 @@ def tools():
     return pathlib.Path(os.environ["PACKAGES_VENV"]) / "bin"
 
 
-@dataclasses.dataclass(frozen=True)
-class Release:
-    folder: pathlib.Path
-    key_home: pathlib.Path  # of gpg, with the throw-away key
-
-
 SIGNATURES = {"SHA256SUMS.asc", "InRelease", "Release.gpg", "muster-release-key.gpg"}
 
 
@@ -138,7 +132,7 @@ def signed(tmp_path_factory):
     folder = home / "release"
     index = [ROOT / "scripts/package.d/index.py", "--output", folder, "--sign-with", "key@muster.invalid", *FOLDERS]
     subprocess.run(["/usr/bin/python3", "-B", *index], env=environment, check=True)
-    yield Release(folder, home)
+    yield Packages(folder)
     subprocess.run(["gpgconf", "--kill", "gpg-agent"], env=environment, check=True)
 
 
@@ -172,7 +166,7 @@ def machine():
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=200,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stdout

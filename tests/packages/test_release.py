@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -41,7 +42,7 @@ def test_a_release_is_verified_and_installed_on_debian(machine, signed, name, ve
         apt-get purge --yes muster
         test ! -e /usr/bin/muster && hash -r
         ({PIP[name]} --find-links {SERVER}/ muster-launcher && {JOB})
-        tar -xzf /packages/muster-*-linux-x86_64.tar.gz -C /usr/local --strip-components 1
+        tar -xzf /packages/muster-*-linux-{platform.machine()}.tar.gz -C /usr/local --strip-components 1
         {JOB}
         """,
         signed.folder,
@@ -61,7 +62,7 @@ def test_a_release_is_verified_and_installed_where_the_c_library_is_musl(machine
         ({PIP["musl"]} --find-links {SERVER}/ muster-launcher && {JOB})
         pip3 uninstall --yes muster-launcher
         test ! -e /usr/local/bin/muster && hash -r
-        tar -xzf /packages/muster-*-linux-x86_64.tar.gz -C /usr --strip-components 1
+        tar -xzf /packages/muster-*-linux-{platform.machine()}.tar.gz -C /usr --strip-components 1
         {JOB}
         """,
         signed.folder,
