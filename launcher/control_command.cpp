@@ -39,25 +39,29 @@ Result<control::AskNccl> read_ask_nccl(const Sourced<std::string>& given) {
   return given.value == "yes" ? control::AskNccl::Always : control::AskNccl::IfSound;
 }
 
-constexpr Option job_option(const char* section) {
-  return {"job", "ID|PID", section, "The job: its id, or the pid of muster. Needed where several run on this machine.",
-          kInto<&ControlOptions::job, read_text>};
+constexpr Option job_option(const char* section, const char* words) {
+  return {"job", "ID|PID", section, words, kInto<&ControlOptions::job, read_text>};
 }
+
+constexpr const char* kNeededWhereSeveralRun =
+    "The job: its id, or the pid of muster. Needed where several run on this machine.";
 
 constexpr Option help_option(const char* section) {
   return {"help", nullptr, section, "Print this text.", kReadByCode, nullptr, 'h'};
 }
 
 constexpr auto kStatusTable = std::to_array<Option>({
-    job_option("Status"),
+    job_option("Status",
+               "The job: its id, or the pid of muster. Without it all jobs are listed where several run here."),
     {"watch", nullptr, "Status", "Show it anew every two seconds, until the job ends.",
      kInto<&ControlOptions::is_watching, read_whether_on>},
-    {"json", nullptr, "Status", "Print JSON.", kInto<&ControlOptions::is_json, read_whether_on>},
+    {"json", nullptr, "Status", "Print JSON: the answer of the job, or {\"jobs\": [...]} where several run here.",
+     kInto<&ControlOptions::is_json, read_whether_on>},
     help_option("Status"),
 });
 
 constexpr auto kStacksTable = std::to_array<Option>({
-    job_option("Stacks"),
+    job_option("Stacks", kNeededWhereSeveralRun),
     {"json", nullptr, "Stacks", "Print JSON.", kInto<&ControlOptions::is_json, read_whether_on>},
     {"ask-nccl", "[=yes]", "Stacks",
      "Ask NCCL, too, in a job that was started with nccl in --hang-ask. This may crash the job: several versions of "
@@ -67,7 +71,7 @@ constexpr auto kStacksTable = std::to_array<Option>({
 });
 
 constexpr auto kStopTable = std::to_array<Option>({
-    job_option("Stop"),
+    job_option("Stop", kNeededWhereSeveralRun),
     {"grace", "SECONDS", "Stop",
      "Time between asking the workers to end and killing them, at most what the job was started with.",
      kInto<&ControlOptions::time, read_seconds>},
@@ -75,7 +79,7 @@ constexpr auto kStopTable = std::to_array<Option>({
 });
 
 constexpr auto kSuspendTable = std::to_array<Option>({
-    job_option("Suspend"),
+    job_option("Suspend", kNeededWhereSeveralRun),
     {"within", "SECONDS", "Suspend",
      "Time for the workers to save, at most the job's --suspend-timeout, which is the default.",
      kInto<&ControlOptions::time, read_seconds>},
@@ -177,12 +181,8 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   TRY(read_rows(options, find_subcommand(line.command)->options().options, line.settings));
   const auto request = TRY(request_of(line.command, options));
   const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
-  const auto jobs = control::choose_jobs(found, options.job);
-  if (line.command == Command::Status && !options.job && jobs.size() > 1) {
-    // Prints all jobs: `muster status` where several run.
-    return print(options.is_json ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
-                                 : control::jobs_table(jobs, control::now_since_1970()) +
-                                       "Of one of them: muster status --job PID\n");
+  if (line.command == Command::Status && !options.job && control::choose_jobs(found, {}).size() > 1) {
+    return list_jobs(control::all_jobs(found), options.is_json);
   }
   const auto agent = TRY(control::choose_agent(found, options.job));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {

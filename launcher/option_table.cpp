@@ -134,7 +134,10 @@ constexpr const char* kStatusIntroduction =
 Shows the workers of a running job on all of its nodes, from any of them: their state, processor time and
 memory, the time since they last wrote something, and what their program calls progress() with.
 
-Exit codes: 0; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+Where several jobs run here, it lists them, and with --job it shows one. --json prints {"job": ..., "nodes": [...]} for
+one job, {"jobs": [...]} for several.
+
+Exit codes: 0; 64 bad command line, or several jobs are called ID; 75 none runs here, or it does not answer or is ending.
 
 Examples:
   muster status
@@ -149,7 +152,7 @@ Shows where all ranks of a running job are, on all of its nodes: their Python st
 at the same place are shown once; the last lines name the ranks for which the others wait. No rank is stopped.
 docs/hangs.md tells of which programs it knows the stacks. 'muster dump' is another name of this command.
 
-Exit codes: 0; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+Exit codes: 0; 64 bad command line, or several jobs run here; 75 none does, or it does not answer or is ending.
 
 Examples:
   muster stacks
@@ -162,7 +165,7 @@ constexpr const char* kStopIntroduction =
 Ends a running job on all of its nodes, as a SIGTERM to any muster of it does: the workers get SIGTERM, and what is
 left after the grace is killed. --grace 0 kills at once, also what has been asked before. The job ends with 143.
 
-Exit codes: 0 the job is ending; 64 bad command line, or several jobs run here; 75 none does.
+Exit codes: 0 the job is ending; 64 bad command line, or several jobs run here; 75 none does, or it does not answer.
 
 Examples:
   muster stop
@@ -177,7 +180,7 @@ Tells the workers of a running job, on all of its nodes, that the job is to give
 or one of them says that it has saved. The job ends with 85, 'suspended', for a scheduler to queue it again.
 docs/control.md tells how a program hears of it.
 
-Exit codes: 0 the workers are told; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+Exit codes: 0 the workers are told; 64 bad command line, or several jobs run here; 75 none does, or it does not answer or is ending.
 
 Examples:
   muster suspend

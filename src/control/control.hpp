@@ -94,12 +94,13 @@ struct Listener {
 [[nodiscard]] std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
                                                  const std::function<std::optional<SeenProcess>(pid_t)>& find_process);
 
-/// An agent on this machine that answered a hello request.
+/// An agent on this machine.
 struct FoundAgent {
   std::string socket;
+  bool is_silent = false;  ///< it lives and has not answered: only socket, pid and peer are known
   std::string job_id;      ///< empty: the job has no id
   std::string rendezvous;  ///< "host:port" where its nodes meet; empty: it has one node
-  pid_t pid = -1;          ///< of muster, as we see it
+  pid_t pid = -1;          ///< of muster, as we see it; 0: not known of a silent one
   std::string version;
   std::string program;  ///< with its arguments, secrets masked; empty: an older muster
   std::string folder;   ///< where it was started
@@ -108,27 +109,31 @@ struct FoundAgent {
   double since = 0;  ///< start of the agent, in seconds since 1970
   ucred peer = {};   ///< who listens
 
-  /// True for two agents of one job: several may run on one machine.
+  /// True for two agents of one job: several may run on one machine, and call it by different names.
   [[nodiscard]] bool is_of_same_job(const FoundAgent& other) const;
 };
 
 /// Result of `find_agents`.
 struct Found {
   std::vector<FoundAgent> agents;
-  std::vector<std::string> refusals;  ///< sentences: why an agent did not answer as expected
+  std::vector<std::string> refusals;  ///< sentences: why a run folder is not taken for a job
   int of_others = 0;                  ///< run directories of other users
   uid_t asker = 0;                    ///< our user
 };
 
 /// Searches shared memory and the temporary directories for control sockets, and asks all of them at once. Takes a few
-/// seconds at most.
+/// seconds at most. What a muster that is gone has left is no agent.
 [[nodiscard]] Found find_agents(const std::string& temporary_folder);
+
+/// One agent for each job that runs here, of all users.
+[[nodiscard]] std::vector<FoundAgent> all_jobs(const Found& found);
 
 /// The agents that may be meant, one for each job. `wanted`: a job id or a pid; empty: any. The asker's own jobs hide
 /// those of other users, who may have called theirs the same, but not from their pid.
 [[nodiscard]] std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted);
 
-/// Chooses the agent to ask. `wanted`: see `choose_jobs`; empty: the only job. Fails with one sentence that lists the jobs.
+/// Chooses the agent to ask. `wanted`: see `choose_jobs`; empty: the only job. Fails with one sentence that lists the
+/// jobs. A silent agent counts as a job, which a request to another one would hide; it is chosen by its pid alone.
 [[nodiscard]] Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted);
 
 /// Sends the request and waits up to `most_time` for the answer. Fails with `Incomplete` if the agent has ended, or

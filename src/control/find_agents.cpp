@@ -3,6 +3,7 @@
 #include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "control/control.hpp"
+#include "environment/local_host.hpp"
 #include "environment/mounted_files.hpp"
 
 #include <poll.h>
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -38,8 +40,10 @@ constexpr std::chrono::seconds kHelloTimeout{2};
 constexpr int kMostOfOtherUser = 64;
 constexpr std::string_view kFolderStart = "muster_";
 
+constexpr const char* kDoesNotAnswer = "does not answer";
+
 Error no_answer(const std::string& socket) {
-  return {ErrorKind::Incomplete, "the job at '" + socket + "' does not answer"};
+  return {ErrorKind::Incomplete, "the job at '" + socket + "' " + kDoesNotAnswer};
 }
 
 Error has_ended(const std::string& socket) {
@@ -193,6 +197,31 @@ Result<FoundAgent> read_greeting(const Greeting& greeting) {
   return agent;
 }
 
+/// An agent that listens and says nothing, such as a stopped one. Its pid is that of the muster that has started it, as
+/// the kernel tells, or its own. Empty: another user's process listens in this folder.
+std::optional<FoundAgent> silent_agent(const Greeting& silent) {
+  const ucred& peer = silent.connection.peer;
+  if (silent.folder_owner != peer.uid) {
+    return std::nullopt;
+  }
+  const auto program_of = [](pid_t pid) {
+    std::error_code error;
+    return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error).string();
+  };
+  const auto agent = see_process(peer.pid);
+  const auto parent = agent ? see_process(agent->parent) : std::nullopt;
+  const std::string program = program_of(peer.pid);
+  FoundAgent found;
+  found.socket = silent.socket;
+  found.is_silent = true;
+  found.pid = parent && parent->user == peer.uid && !program.empty() && program_of(agent->parent) == program
+                  ? agent->parent
+                  : peer.pid;
+  found.state = kDoesNotAnswer;
+  found.peer = peer;
+  return found;
+}
+
 /// True for the run directory of another user's muster: its content cannot be read.
 bool is_of_another_user(const std::string& folder) {
   struct stat status {};
@@ -242,7 +271,10 @@ void begin(std::vector<Greeting>& greetings, Found& found) {
     const auto sent = failed != 0 ? connect_error(greeting.socket, failed)
                                   : send_line(greeting.connection.fd.get(), write_request(HelloRequest{}),
                                               greeting.socket, Clock::now());
-    if (!sent && !is_gone(failed)) {  // what a killed muster has left is no job
+    if (failed == EAGAIN) {  // it lives: more clients wait for it than the kernel keeps
+      greeting.connection.peer.uid = greeting.folder_owner;
+      found.agents.push_back(*silent_agent(greeting));
+    } else if (!sent && !is_gone(failed)) {  // what a killed muster has left is no job
       found.refusals.push_back(sent.error().message);
     }
     return !sent;
@@ -288,6 +320,18 @@ bool is_id_of(const std::string& wanted, const std::string& job_id) {
   return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
 }
 
+/// The rendezvous, and where that is on this machine its port alone: one port here is one leader, whatever the agents
+/// call the machine.
+std::string place_of(const std::string& rendezvous) {
+  const std::size_t port = rendezvous.rfind(':');
+  Snapshot here;
+  std::array<char, 256> name{};
+  here.host_name = ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+  here.addresses = Lazy<std::vector<std::string>>(local_addresses);
+  const bool is_here = port != std::string::npos && is_this_host(rendezvous.substr(0, port), here);
+  return is_here ? rendezvous.substr(port) : rendezvous;
+}
+
 Error no_job(const Found& found, const std::string& what) {
   std::string message = what;
   if (found.of_others > 0) {
@@ -323,7 +367,9 @@ std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
 }
 
 bool FoundAgent::is_of_same_job(const FoundAgent& other) const {
-  const bool is_same = rendezvous.empty() ? pid == other.pid : rendezvous == other.rendezvous && job_id == other.job_id;
+  const bool is_same = rendezvous.empty()
+                           ? pid == other.pid && (pid > 0 || socket == other.socket)
+                           : place_of(rendezvous) == place_of(other.rendezvous) && job_id == other.job_id;
   return is_same && peer.uid == other.peer.uid;
 }
 
@@ -341,7 +387,11 @@ Found find_agents(const std::string& temporary_folder) {
   while (!greetings.empty() && take_answers(greetings, found, until)) {
   }
   for (const Greeting& silent : greetings) {
-    found.refusals.push_back(no_answer(silent.socket).message);
+    if (auto agent = silent_agent(silent)) {
+      found.agents.push_back(std::move(*agent));
+    } else {
+      found.refusals.push_back(no_answer(silent.socket).message);
+    }
   }
   std::sort(found.agents.begin(), found.agents.end(),
             [](const auto& left, const auto& right) { return left.pid < right.pid; });
@@ -350,16 +400,21 @@ Found find_agents(const std::string& temporary_folder) {
 
 namespace {
 
-/// "'train' (pid 4711)".
+/// "'train' (pid 4711, python3 train.py in /home/me/llm)".
 std::string describe(const FoundAgent& agent) {
-  return (agent.job_id.empty() ? "a job without an id" : "'" + visible_line(agent.job_id) + "'") + " (pid " +
-         std::to_string(agent.pid) + ")";
+  constexpr std::size_t kMostProgramBytes = 60;
+  const std::string program = visible_line(shortened(agent.program, kMostProgramBytes));
+  return (agent.is_silent        ? std::string("a job that ") + kDoesNotAnswer
+          : agent.job_id.empty() ? "a job without an id"
+                                 : "'" + visible_line(agent.job_id) + "'") +
+         " (" + (agent.pid > 0 ? "pid " + std::to_string(agent.pid) : agent.socket) + (program.empty() ? "" : ", " + program) +
+         (agent.folder.empty() ? "" : " in " + visible_line(agent.folder)) + ")";
 }
 
 /// Says why none of several jobs, or of no jobs, is meant.
 Error no_choice(const Found& found, const std::vector<FoundAgent>& chosen, const std::optional<std::string>& wanted) {
   std::vector<std::string> names;
-  for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
+  for (const FoundAgent& agent : chosen.empty() ? all_jobs(found) : chosen) {
     names.push_back(describe(agent));
   }
   if (chosen.size() > 1) {
@@ -372,16 +427,31 @@ Error no_choice(const Found& found, const std::vector<FoundAgent>& chosen, const
 
 }  // namespace
 
-std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted) {
-  std::vector<FoundAgent> chosen;
-  for (const FoundAgent& agent : found.agents) {
-    const bool is_wanted = !wanted || *wanted == std::to_string(agent.pid) || is_id_of(*wanted, agent.job_id);
-    const bool is_known =
-        std::any_of(chosen.begin(), chosen.end(), [&](const FoundAgent& other) { return agent.is_of_same_job(other); });
-    if (is_wanted && !is_known) {
-      chosen.push_back(agent);
+namespace {
+
+/// The first agent of each job.
+std::vector<FoundAgent> one_of_each_job(const std::vector<FoundAgent>& agents) {
+  std::vector<FoundAgent> jobs;
+  for (const FoundAgent& agent : agents) {
+    if (std::ranges::none_of(jobs, [&](const FoundAgent& other) { return agent.is_of_same_job(other); })) {
+      jobs.push_back(agent);
     }
   }
+  return jobs;
+}
+
+}  // namespace
+
+std::vector<FoundAgent> all_jobs(const Found& found) {
+  return one_of_each_job(found.agents);
+}
+
+std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted) {
+  std::vector<FoundAgent> chosen;
+  std::ranges::copy_if(found.agents, std::back_inserter(chosen), [&](const FoundAgent& agent) {
+    return !wanted || *wanted == std::to_string(agent.pid) || is_id_of(*wanted, agent.job_id);
+  });
+  chosen = one_of_each_job(chosen);
   // Another user chooses the id of their job, but not its pid.
   const auto is_own = [&](const FoundAgent& agent) { return agent.peer.uid == found.asker; };
   if (std::any_of(chosen.begin(), chosen.end(), is_own)) {
@@ -393,7 +463,13 @@ std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std:
 
 Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
   const std::vector<FoundAgent> chosen = choose_jobs(found, wanted);
-  return chosen.size() == 1 ? Result<FoundAgent>(chosen.front()) : no_choice(found, chosen, wanted);
+  if (chosen.size() != 1) {
+    return no_choice(found, chosen, wanted);
+  }
+  if (chosen.front().is_silent && !wanted) {
+    return no_answer(chosen.front().socket);
+  }
+  return chosen.front();
 }
 
 Result<json::object> ask(const FoundAgent& agent, const Request& request, std::chrono::milliseconds most_time) {

@@ -273,10 +273,12 @@ std::optional<Heartbeat> parse_heartbeat(std::string_view bytes) {
 std::string jobs_table(const std::vector<FoundAgent>& jobs, double now) {
   std::vector<Row> rows = {{"JOB", "PID", "STATE", "NODES", "SINCE", "PROGRAM", "FOLDER"}};
   constexpr std::size_t kMostBytes = 60;  // of a program; JSON has it whole
+  const auto text_or_dash = [](const std::string& text) { return text.empty() ? "-" : visible_line(text); };
   for (const FoundAgent& job : jobs) {
-    rows.push_back({job.job_id.empty() ? "-" : visible_line(job.job_id), std::to_string(job.pid),
-                    visible_line(job.state), std::to_string(job.nodes), short_duration(now - job.since),
-                    visible_line(shortened(job.program, kMostBytes)), visible_line(job.folder)});
+    rows.push_back({text_or_dash(job.job_id), std::to_string(job.pid), visible_line(job.state),
+                    job.is_silent ? "-" : std::to_string(job.nodes),
+                    short_duration(job.is_silent ? std::nullopt : std::optional(now - job.since)),
+                    text_or_dash(shortened(job.program, kMostBytes)), text_or_dash(job.folder)});
   }
   return layout(rows);
 }
@@ -284,14 +286,18 @@ std::string jobs_table(const std::vector<FoundAgent>& jobs, double now) {
 json::array jobs_document(const std::vector<FoundAgent>& jobs) {
   json::array documents;
   for (const FoundAgent& job : jobs) {
-    documents.push_back(json::object{{"id", job.job_id.empty() ? json::value() : json::value(job.job_id)},
-                                     {"pid", job.pid},
-                                     {"state", job.state},
-                                     {"nodes", job.nodes},
-                                     {"since", job.since},
-                                     {"program", job.program},
-                                     {"folder", job.folder},
-                                     {"version", job.version}});
+    json::object document{{"id", job.job_id.empty() ? json::value() : json::value(job.job_id)},
+                          {"pid", job.pid},
+                          {"user", job.peer.uid},
+                          {"state", job.state}};
+    if (!job.is_silent) {
+      document["nodes"] = job.nodes;
+      document["since"] = job.since;
+      document["program"] = job.program;
+      document["folder"] = job.folder;
+      document["version"] = job.version;
+    }
+    documents.push_back(std::move(document));
   }
   return documents;
 }

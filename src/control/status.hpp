@@ -62,6 +62,7 @@ struct NodeStatus {
 
 /// Formats the jobs of this machine as a table. `now`: seconds since 1970.
 [[nodiscard]] std::string jobs_table(const std::vector<FoundAgent>& jobs, double now);
+/// Writes them as JSON. A silent job has only its id (null), pid, user and state.
 [[nodiscard]] json::array jobs_document(const std::vector<FoundAgent>& jobs);
 
 /// Numbers that a program passed to progress() or heartbeat(): the content of its heartbeat file (docs/control.md).

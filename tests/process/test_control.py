@@ -328,11 +328,12 @@ def test_a_signal_that_would_end_a_worker_is_not_sent(muster, command):
     job = muster.start("--nproc-per-node=2", "--tell-workers-by=USR1", "--", sys.executable, "-c", script, report=True)
     job.out.wait_for("ready", times=2)
 
-    assert command(job, "suspend", "--within=1").code == 0
+    done = command(job, "suspend", "--within=1")
 
     job.err.wait_for("ranks 0-1 do not catch SIGUSR1, which would end them, and did not get it")
     assert job.end() == 85, job.words()
     assert "nobody had saved or ended" in job.report["reason"], "they lived until the deadline"
+    assert job.said[-1].endswith("suspended after a notice; start the job again to go on from its last checkpoint")
 
 
 def test_a_worker_that_catches_the_signal_later_gets_it_then(muster, command, tmp_path):
@@ -386,7 +387,9 @@ def test_the_status_lists_the_jobs_where_several_run(muster, tmp_path):
     table = muster.run("status").out.lines
     assert re.match(r"JOB +PID +STATE +NODES +SINCE +PROGRAM +FOLDER$", table[0])
     assert any(re.match(rf"train +{one.guard()} +running +1 +\S+ +sh -c exec sleep 600", row) for row in table)
-    assert muster.run("stop").code == 64, "one has to be named"
+    choice = muster.run("stop")
+    assert choice.code == 64, "one has to be named"
+    assert f"'train' (pid {one.guard()}, sh -c exec sleep 600 sh --token=*** in {tmp_path / 'folder'})" in choice.err.text
     for job in (one, other):
         job.signal(signal.SIGTERM)
         job.end()
@@ -590,7 +593,7 @@ def test_jobs_of_one_name_are_distinguished(muster, command, worker):
     choice = muster.run("status", "--job=twice-here")
 
     assert choice.code == 64
-    assert all(f"(pid {job.guard()})" in choice.err.text for job in jobs)
+    assert all(f"(pid {job.guard()}, " in choice.err.text for job in jobs)
     for job in jobs:
         assert command(job, "stop").code == 0
         assert job.end() == 143

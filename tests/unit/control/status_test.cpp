@@ -152,6 +152,38 @@ TEST(ChoiceOfAJob, NamesWhatThereIs) {
   EXPECT_EQ(choose_agent(Found{}, std::nullopt).error().message, "no job of muster runs here");
 }
 
+FoundAgent silent_agent(pid_t pid) {
+  FoundAgent found = agent(pid, "");
+  found.is_silent = true;
+  return found;
+}
+
+TEST(ChoiceOfAJob, CountsAJobThatDoesNotAnswer) {
+  const Found found{{agent(1, "train"), silent_agent(2)}, {}, 0};
+  EXPECT_EQ(choose_agent(found, std::nullopt).error().message,
+            "2 jobs run here: 'train' (pid 1), a job that does not answer (pid 2); choose one with --job PID");
+  EXPECT_EQ(choose_agent(found, "train")->pid, 1);
+  EXPECT_EQ(choose_agent(found, "2")->pid, 2);
+  EXPECT_EQ(choose_agent(Found{{silent_agent(2)}, {}, 0}, std::nullopt).error().message,
+            "the job at '/dev/shm/muster_x/control' does not answer");
+}
+
+TEST(ChoiceOfAJob, KnowsAJobByItsPortOnThisMachine) {
+  const Found one{{agent(1, "", "localhost:29500"), agent(2, "", "127.0.0.1:29500")}, {}, 0};
+  EXPECT_EQ(choose_agent(one, std::nullopt)->pid, 1);
+  const Found two{{agent(1, "", "localhost:29500"), agent(2, "", "localhost:29501"), agent(3, "", "a:29500")}, {}, 0};
+  EXPECT_EQ(all_jobs(two).size(), 3U);
+}
+
+TEST(ChoiceOfAJob, NamesProgramAndFolder) {
+  FoundAgent with_program = agent(2, "");
+  with_program.program = "python3 train.py";
+  with_program.folder = "/home/me/llm";
+  EXPECT_EQ(choose_agent(Found{{agent(1, "a"), with_program}, {}, 0}, std::nullopt).error().message,
+            "2 jobs run here: 'a' (pid 1), a job without an id (pid 2, python3 train.py in /home/me/llm); choose one "
+            "with --job PID");
+}
+
 TEST(ChoiceOfAJob, PrefersTheAskersOwnToAnotherUsersOfItsName) {
   constexpr uid_t kAsker = 0;
   constexpr uid_t kStranger = 65'534;
@@ -163,6 +195,7 @@ TEST(ChoiceOfAJob, PrefersTheAskersOwnToAnotherUsersOfItsName) {
   EXPECT_EQ(choose_agent(found, "1")->pid, 1) << "another user's real job";
   found.agents[0].job_id = "7";
   EXPECT_EQ(choose_agent(found, "7")->pid, 7);
+  EXPECT_EQ(all_jobs(found).size(), 2U) << "both are listed";
   found.agents.pop_back();
   EXPECT_EQ(choose_agent(found, std::nullopt)->pid, 1);
 }
