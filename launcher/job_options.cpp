@@ -130,9 +130,9 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
 
 namespace {
 
-/// Signals that cannot be notices: the kernel handles them, or they arrive without a sender of notices.
-constexpr auto kNoNotices =
-    std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH});
+/// Signals that cannot be notices: the kernel handles them, or sends them for a fault or without a sender of notices.
+constexpr auto kNoNotices = std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE,
+                                           SIGWINCH, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS});
 
 }  // namespace
 
@@ -145,6 +145,16 @@ Result<int> read_notice_signal(const Sourced<std::string>& given) {
     return wrong_value(given, "a signal that can be a notice, not " + signal_name(*signal));
   }
   return *signal;
+}
+
+/// Python catches INT always, and what it does then ends the program.
+Result<int> read_worker_signal(const Sourced<std::string>& given) {
+  const int signal = TRY(read_notice_signal(given));
+  return is_from_keyboard(signal)
+             ? wrong_value(given,
+                           "a signal for which programs have a handler of their own, such as TERM or USR1, not " +
+                               signal_name(signal))
+             : Result<int>(signal);
 }
 
 Result<> read_suspend_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {

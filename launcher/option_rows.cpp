@@ -204,7 +204,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "aws gcp azure"},
     {"tell-workers-by", "SIGNAL", "Suspending",
      "Workers get this signal at a notice, such as USR1 or TERM, besides the file that MUSTER_SUSPEND_FILE names.",
-     kInto<&SuspendOptions::worker_signal, read_notice_signal>},
+     kInto<&SuspendOptions::worker_signal, read_worker_signal>},
     {"compat-hfai", "WHEN", "Suspending",
      "Scripts find a package hfai, where none is installed, and the module muster: auto (on HAI), always, never.",
      kReadByCode, "auto always never"},

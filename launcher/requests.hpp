@@ -143,6 +143,7 @@ template <typename Request>
 [[nodiscard]] Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given);
 /// A signal that can be a notice.
 [[nodiscard]] Result<int> read_notice_signal(const Sourced<std::string>& given);
+[[nodiscard]] Result<int> read_worker_signal(const Sourced<std::string>& given);
 
 /// Fails if --stdin names a worker that this node does not have.
 [[nodiscard]] Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan);

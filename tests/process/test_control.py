@@ -555,6 +555,10 @@ def test_a_pipe_in_the_place_of_the_new_state_file_is_not_waited_for(muster, tmp
 # --- What bad input gets -------------------------------------------------------------------------
 
 
+# Python catches INT, and its faulthandler those of faults, and none goes on afterwards.
+CAUGHT_AND_KILLING = ("SEGV", "ABRT", "FPE", "BUS", "ILL", "TRAP", "SYS", "INT", "QUIT")
+
+
 @pytest.mark.parametrize(
     "options, words",
     [
@@ -562,6 +566,8 @@ def test_a_pipe_in_the_place_of_the_new_state_file_is_not_waited_for(muster, tmp
         (["--suspend-signal=KILL"], "a signal that can be a notice, not SIGKILL"),
         (["--suspend-signal=SIGNAL"], "a signal such as TERM or USR1"),
         (["--tell-workers-by=CHLD"], "not SIGCHLD"),
+        *((["--tell-workers-by=" + name], f"not SIG{name}") for name in CAUGHT_AND_KILLING),
+        (["--suspend-signal=SEGV"], "a signal that can be a notice, not SIGSEGV"),
         (["--suspend-timeout=soon"], "--suspend-timeout"),
         (["--suspend-before-end=60"], "SLURM_JOB_END_TIME"),
     ],
