@@ -11,7 +11,11 @@
 #include "start_job.hpp"
 #include "subcommands.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <system_error>
 
 namespace muster {
 namespace {
@@ -92,10 +96,40 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
   return start_job(std::move(*planned), options, inherited, snapshot);
 }
 
-/// From now on the lines of a job have the time that the options want.
-void start_clock(RunOptions& options) {
+/// The file that the C library would open for the time zone in TZ, although it may block there, as a FIFO does; empty:
+/// none.
+std::string blocking_zone_file(const std::map<std::string, std::string>& variables) {
+  const auto given = variables.find("TZ");
+  std::string zone = given == variables.end() ? "" : given->second;
+  zone.erase(0, zone.starts_with(':') ? 1 : 0);
+  if (!zone.starts_with('/')) {
+    const auto folder = variables.find("TZDIR");
+    zone = (folder == variables.end() ? "/usr/share/zoneinfo" : folder->second) + "/" + zone;
+  }
+  std::error_code error;
+  const auto type = std::filesystem::status(zone, error).type();
+  using Type = std::filesystem::file_type;
+  const bool is_read_at_once = type == Type::regular || type == Type::directory || type == Type::not_found;
+  return error || is_read_at_once ? "" : zone;
+}
+
+/// Has this process, not its workers, take UTC for local time where the C library would block: it opens the file for
+/// each time, also in UTC. Returns the file; empty: it has not.
+std::string avoid_blocking_zone(const std::map<std::string, std::string>& variables) {
+  std::string zone = blocking_zone_file(variables);
+  if (!zone.empty()) {
+    (void)::setenv("TZ", "UTC0", /*overwrite=*/1);  // NOLINT(concurrency-mt-unsafe): no other thread runs yet
+  }
+  return zone;
+}
+
+/// From now on the lines of a job have the time that the options want. `zone`: see `avoid_blocking_zone`.
+void start_clock(RunOptions& options, const std::string& zone) {
   options.console_times.clock = make_console_clock(options, std::chrono::system_clock::now());
   set_log_clock(options.console_times.clock);
+  if (!zone.empty() && options.console_times.clock.form == ConsoleTime::Local) {
+    log_warning("TZ names '" + zone + "', which is no regular file: times are in UTC");
+  }
 }
 
 /// Runs as an agent that the remote launcher of a job has started on this host.
@@ -108,7 +142,7 @@ Result<int> run_remote_agent(const Inherited& inherited) {
   auto options = TRY(read_options(order.line, snapshot));
   options.run.launcher =
       LauncherInfo{remote_order.launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
-  start_clock(options.run);
+  start_clock(options.run, avoid_blocking_zone(read_variables()));
   return run_here(order.line, options, snapshot, inherited);
 }
 
@@ -147,6 +181,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   const Snapshot snapshot = take_snapshot();
   wipe_token();
+  const std::string zone = avoid_blocking_zone(snapshot.variables);
   const auto line = TRY(read_command_line(argv, snapshot, read_regular_file));
   const auto text = requested_text(line);
   if (text || line.command != Command::Run) {
@@ -168,7 +203,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (line.command == Command::Run) {
     buffer_log();
     if (options) {
-      start_clock(options->run);
+      start_clock(options->run, zone);
     }
   }
   log_notices(line);

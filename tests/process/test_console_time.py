@@ -1,6 +1,7 @@
 """The time before the lines of the console, and in events and report."""
 
 import json
+import os
 import re
 from datetime import datetime, timedelta, timezone
 
@@ -52,6 +53,27 @@ def test_the_form_can_be_chosen(muster, form, pattern):
 
     assert job.code == 0
     assert all(re.match(pattern, line) for line in job.err.lines), job.err.text
+
+
+@pytest.mark.parametrize("command", [("--console-time=utc", "--report=report", "--", "sh", "-c", "echo $TZ"), ("last",)])
+def test_a_time_zone_that_would_block_is_not_read_for_utc(muster, tmp_path, command):
+    os.mkfifo(tmp_path / "zone")
+
+    job = muster.run(*command, env={"TZ": tmp_path / "zone"})
+
+    assert job.code == (75 if command == ("last",) else 0)
+    assert "TZ" not in job.err.text
+    assert job.out.text in ("", f"{tmp_path / 'zone'}\n"), "a worker has it as it was"
+
+
+def test_a_time_zone_that_would_block_is_not_read(muster, tmp_path):
+    os.mkfifo(tmp_path / "zone")
+
+    job = muster.run("--console-time=local", "--", "true", env={"TZ": f":{tmp_path / 'zone'}"})
+
+    assert job.code == 0
+    assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00 muster: ", line) for line in job.err.lines), job.err.text
+    assert job.err.text.count("zone', which is no regular file: times are in UTC") == 1
 
 
 def test_lines_of_workers_have_it_if_asked(muster):
