@@ -1,5 +1,7 @@
 // Answers `muster last`, and keeps the report of a job for it.
+#include "base/console_time.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
@@ -10,6 +12,9 @@
 #include "subcommands.hpp"
 
 #include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
 
 namespace muster {
 namespace {
@@ -34,7 +39,8 @@ constexpr auto kLastTable = std::to_array<Option>({
 std::string answer_with(const ReportsFolder& folder, std::size_t count, bool is_json) {
   json::array documents;
   std::string text;
-  for (json::object& saved : read_saved_reports(folder, count)) {
+  const std::string now = utc_text(std::chrono::system_clock::now());
+  for (json::object& saved : read_saved_reports(folder, count, now.substr(0, now.find('T')))) {
     text += (text.empty() ? "" : "\n") + describe_saved_report(saved);
     documents.push_back(std::move(saved));
   }
@@ -86,7 +92,13 @@ std::optional<ReportKeeper> make_report_keeper(const Options& options, const std
   const bool is_watched = ::isatty(STDERR_FILENO) != 0;
   const int keep = options.history.value_or(is_watched ? kUsualHistory : 0);
   ReportsFolder folder = saved_reports_folder(snapshot.variables);
-  if (keep == 0 || folder.path.empty() || options.run.launcher) {  // the launcher keeps the report of all
+  if (keep == 0 || options.run.launcher) {  // the launcher keeps the report of all
+    return std::nullopt;
+  }
+  if (folder.path.empty()) {
+    if (options.history) {
+      log_warning("the report is not kept: neither HOME nor XDG_STATE_HOME names a folder");
+    }
     return std::nullopt;
   }
   SavedJob job;
@@ -94,17 +106,20 @@ std::optional<ReportKeeper> make_report_keeper(const Options& options, const std
   job.program = join(masked_arguments(options.job.program), " ");
   job.folder = snapshot.working_directory;
   job.pid = ::getpid();
-  return ReportKeeper{std::move(folder), keep, std::move(job)};
+  return ReportKeeper{std::move(folder), keep, options.history.has_value(), std::move(job)};
 }
 
-Result<> ReportKeeper::keep_report(const json::value& report, const std::vector<ReportLine>& lines) const {
-  std::vector<std::string> texts;
-  texts.reserve(lines.size());
-  for (const ReportLine& line : lines) {
-    texts.push_back(line.text);
-  }
+std::vector<std::string> texts_of(const std::vector<ReportLine>& lines) {
+  std::vector<std::string> texts(lines.size());
+  std::ranges::transform(lines, texts.begin(), &ReportLine::text);
+  return texts;
+}
+
+Result<> ReportKeeper::keep_report(const json::value& report, const std::vector<std::string>& lines) const {
   const std::string moment(report.is_object() ? text_of(report.get_object(), "ended_at") : "");
-  return save_report(folder, moment + "-" + std::to_string(job.pid), saved_report(job, report, texts), keep);
+  const auto saved =
+      save_report(folder, moment + "-" + std::to_string(job.pid), saved_report(job, report, lines), keep);
+  return is_asked_for ? saved : Result<>();
 }
 
 }  // namespace muster

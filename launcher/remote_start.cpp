@@ -136,13 +136,27 @@ Outcome outcome_of(const RemoteOutcome& remote, const Options& options) {
   return outcome;
 }
 
+/// Takes the last lines out of the report of the first node. Empty: an older muster has sent none.
+std::vector<std::string> take_lines(json::value& report) {
+  std::vector<std::string> lines;
+  json::object* const object = report.if_object();
+  const json::value* const sent = object != nullptr ? object->if_contains(kLinesOfReport) : nullptr;
+  for (const json::value& line : sent != nullptr && sent->is_array() ? sent->get_array() : json::array()) {
+    lines.emplace_back(line.is_string() ? std::string_view(line.get_string()) : "");
+  }
+  if (object != nullptr) {
+    object->erase(kLinesOfReport);
+  }
+  return lines;
+}
+
 /// Writes the report of the first node, or the remote launcher's own if it has ended the job.
 LauncherExitReport make_words(const Options& options, const std::optional<ReportKeeper>& keeper) {
   LauncherExitReport words;
   if (options.report || keeper) {
     words.write_report = [&options, keeper](const RemoteOutcome& remote) {
-      const json::value report = remote.end ? to_document(outcome_of(remote, options)) : json::parse(remote.report);
-      const auto lines = remote.end ? describe_outcome(outcome_of(remote, options)) : std::vector<ReportLine>();
+      json::value report = remote.end ? to_document(outcome_of(remote, options)) : json::parse(remote.report);
+      const auto lines = remote.end ? texts_of(describe_outcome(outcome_of(remote, options))) : take_lines(report);
       const auto written = options.report ? write_report(json::serialize(report), options.report->value) : Result<>();
       const auto kept = keeper ? keeper->keep_report(report, lines) : Result<>();
       return written ? kept : written;

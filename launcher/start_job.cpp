@@ -36,9 +36,14 @@ std::string control_lines_for_launcher(const Outcome& outcome, const std::option
   if (!launcher) {
     return {};
   }
-  const std::string report = launcher->is_first
-                                 ? write_control(launcher->nonce, kReportLine, json::serialize(to_document(outcome)))
-                                 : std::string();
+  std::string report;
+  if (launcher->is_first) {
+    json::value document = to_document(outcome);
+    const auto lines = texts_of(describe_outcome(outcome));
+    document.as_object()[kLinesOfReport] = json::array(lines.begin(), lines.end());
+    make_valid_utf8(document);
+    report = write_control(launcher->nonce, kReportLine, json::serialize(document));
+  }
   return report + write_control(launcher->nonce, kExit, std::to_string(outcome.end.exit_code));
 }
 
@@ -71,7 +76,8 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
   const bool keeps_state = !files.state_folder.empty() && outcome.node_rank.value == 0;
   const auto state = keeps_state ? write_history(files.state_folder, files.history, outcome.end) : Result<>();
   const bool is_kept = files.keeper && outcome.node_rank.value == 0;
-  const auto kept = is_kept ? files.keeper->keep_report(to_document(outcome), describe_outcome(outcome)) : Result<>();
+  const auto kept =
+      is_kept ? files.keeper->keep_report(to_document(outcome), texts_of(describe_outcome(outcome))) : Result<>();
   return !report ? report : !error ? error : !state ? state : kept;
 }
 

@@ -24,12 +24,18 @@ namespace muster {
 /// Keeps the report of a job for `muster last`.
 struct ReportKeeper {
   ReportsFolder folder;
-  int keep = 0;  ///< reports
+  int keep = 0;               ///< reports
+  bool is_asked_for = false;  ///< by --history
   SavedJob job;
 
-  /// Blocks while the file system hangs. Fails with `System`.
-  [[nodiscard]] Result<> keep_report(const json::value& report, const std::vector<ReportLine>& lines) const;
+  /// `lines`: the last ones on the console. Blocks while the file system hangs. Fails with `System`, if it was asked for.
+  [[nodiscard]] Result<> keep_report(const json::value& report, const std::vector<std::string>& lines) const;
 };
+
+/// Member of the report that an agent sends to its launcher: the lines that the agent has printed at the end.
+inline constexpr const char* kLinesOfReport = "lines";
+/// The texts of the lines.
+[[nodiscard]] std::vector<std::string> texts_of(const std::vector<ReportLine>& lines);
 
 /// The keeper of a job with this id (empty: none); empty: nothing is kept.
 [[nodiscard]] std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,

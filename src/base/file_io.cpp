@@ -145,11 +145,11 @@ Result<> write_whole_file(const std::string& path, std::string_view text, mode_t
   if (!file || (mode != kPrivateFileMode && ::fchmod(file.get(), mode) != 0)) {  // whatever the umask is
     return system_error("cannot write '" + path + "'", errno);
   }
-  if (const auto written = write_all(file.get(), text); written.missing > 0) {
-    return system_error("cannot write '" + path + "'", written.error_number);
-  }
-  if (::rename(made.c_str(), path.c_str()) != 0) {
-    return system_error("cannot write '" + path + "'", errno);
+  const auto written = write_all(file.get(), text);
+  const int failed = written.missing > 0 ? written.error_number : ::rename(made.c_str(), path.c_str()) != 0 ? errno : 0;
+  if (failed != 0) {
+    (void)::unlink(made.c_str());  // such as an empty one on a full disk
+    return system_error("cannot write '" + path + "'", failed);
   }
   return {};
 }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 namespace muster {
 namespace {
@@ -19,24 +20,50 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 20U;
 constexpr std::string_view kSuffix = ".json";
+/// Of "2026-11-28".
+constexpr std::size_t kDateLength = 10;
 
 bool is_of_another_user(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && status.st_uid != ::geteuid();
 }
 
-/// Names of the saved reports, oldest first: they begin with the moment of the end.
-std::vector<std::string> names_in(const std::string& folder) {
+/// Names of the saved reports, oldest first: they begin with the moment of the end. Those of days to come are taken for
+/// the oldest. Looks at `most` files.
+std::vector<std::string> names_in(const std::string& folder, std::string_view today, std::size_t most) {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+  std::size_t seen = 0;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end && seen < most; at.increment(error), ++seen) {
     const std::string name = at->path().filename().string();
     if (name.starts_with("20") && name.ends_with(kSuffix)) {
       names.push_back(name);
     }
   }
   std::ranges::sort(names);
+  const auto first_to_come =
+      std::ranges::find_if(names, [&](const std::string& name) { return name.substr(0, today.size()) > today; });
+  std::ranges::rotate(names, first_to_come);
   return names;
+}
+
+/// Makes the folder, private to this user, and those above it up to `top`.
+Result<> make_folder(const ReportsFolder& reports) {
+  const std::string failed = "cannot make the folder of the last reports '" + reports.path + "'";
+  std::error_code error;
+  if (!fs::is_directory(reports.top, error)) {
+    return Error{ErrorKind::System, failed + ": '" + reports.top + "' is no folder"};
+  }
+  fs::create_directories(fs::path(reports.path).parent_path(), error);
+  const bool is_made = ::mkdir(reports.path.c_str(), S_IRWXU) == 0 || errno == EEXIST;
+  return is_made ? Result<>() : system_error(failed, errno);
+}
+
+/// True for the document of `saved_report`.
+bool is_saved_report(const json::object& document) {
+  const json::value* const report = document.if_contains("report");
+  return report != nullptr && report->is_object() && !text_of(report->get_object(), "verdict").empty() &&
+         !text_of(report->get_object(), "ended_at").empty() && document.contains("program");
 }
 
 std::string line_at(const json::object& object, const char* name) {
@@ -54,7 +81,8 @@ ReportsFolder saved_reports_folder(const std::map<std::string, std::string>& var
   const std::string home = value("HOME");
   const std::string& owned = state.empty() ? home : state;
   const std::string place = state.empty() ? home + "/.local/state" : state;
-  return {owned.empty() ? "" : place + "/muster/reports", owned};
+  return {owned.empty() ? "" : place + "/muster/reports", owned,
+          state.empty() ? home : fs::path(state).parent_path().string()};
 }
 
 std::string saved_report(const SavedJob& job, const json::value& report, const std::vector<std::string>& last_lines) {
@@ -78,30 +106,34 @@ std::string saved_report(const SavedJob& job, const json::value& report, const s
 }
 
 Result<> save_report(const ReportsFolder& reports, const std::string& name, const std::string& text, int keep) {
-  if (is_of_another_user(reports.home)) {
-    return {};
+  constexpr std::size_t kMostLookedAt = 4'000;  // more than --history keeps
+  constexpr std::size_t kMostRemoved = 100;
+  for (const std::string& folder : {reports.home, reports.path}) {
+    if (is_of_another_user(folder)) {
+      return Error{ErrorKind::System, "the report is not kept: '" + folder + "' belongs to another user"};
+    }
   }
-  const std::string& folder = reports.path;
-  std::error_code error;
-  fs::create_directories(fs::path(folder).parent_path(), error);
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    return system_error("cannot make the folder of the last reports '" + folder + "'", errno);
-  }
-  TRY(write_whole_file(folder + "/" + name + std::string(kSuffix), text));
-  const std::vector<std::string> names = names_in(folder);
-  const auto kept = std::min(names.size(), static_cast<std::size_t>(keep));
-  for (const std::string& old : std::span(names).first(names.size() - kept)) {
-    (void)::unlink((fs::path(folder) / old).c_str());
+  TRY(make_folder(reports));
+  const std::string own = name + std::string(kSuffix);
+  TRY(write_whole_file(reports.path + "/" + own, text));
+  std::vector<std::string> names = names_in(reports.path, own.substr(0, kDateLength), kMostLookedAt);
+  std::erase(names, own);
+  const auto kept = std::min(names.size(), static_cast<std::size_t>(keep - 1));
+  for (const std::string& old : std::span(names).first(std::min(names.size() - kept, kMostRemoved))) {
+    (void)::unlink((fs::path(reports.path) / old).c_str());
   }
   return {};
 }
 
-std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most) {
+std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most, const std::string& today) {
   std::vector<json::object> found;
-  const bool is_own = !is_of_another_user(reports.home);
-  const std::vector<std::string> names = is_own ? names_in(reports.path) : std::vector<std::string>();
+  const bool is_own = !is_of_another_user(reports.home) && !is_of_another_user(reports.path);
+  const std::vector<std::string> names =
+      is_own ? names_in(reports.path, today, std::numeric_limits<std::size_t>::max()) : std::vector<std::string>();
   for (auto name = names.rbegin(); name != names.rend() && found.size() < most; ++name) {
-    if (auto report = parse_object(read_untrusted_file(fs::path(reports.path) / *name, kMostFileBytes + 1))) {
+    const fs::path file = fs::path(reports.path) / *name;
+    auto report = is_of_another_user(file) ? std::nullopt : parse_object(read_untrusted_file(file, kMostFileBytes + 1));
+    if (report && is_saved_report(*report)) {
       found.push_back(std::move(*report));
     }
   }
@@ -121,7 +153,7 @@ std::string describe_saved_report(const json::object& saved) {
   for (const json::value& line : shown) {
     text += line.is_string() ? "  " + visible_line(std::string(line.get_string())) + "\n" : "";
   }
-  if (shown.empty()) {  // of a remote launcher, whose first agent said them
+  if (shown.empty()) {  // of an older muster, which had a list of hosts
     text += "  " + line_at(report, "verdict") + ": " + line_at(report, "reason") + "\n";
   }
   return text;

@@ -20,11 +20,12 @@ struct SavedJob {
   pid_t pid = -1;       ///< of muster
 };
 
-/// The folder of the saved reports. Where `home` belongs to another user, as below sudo, nothing is kept and nothing is
-/// found.
+/// The folder of the saved reports. Where it or `home` belongs to another user, as below sudo, nothing is kept and
+/// nothing is found.
 struct ReportsFolder {
   std::string path;  ///< empty: there is no home
   std::string home;  ///< or the folder for states that the user has named
+  std::string top;   ///< has to be there: folders are made below it alone
 };
 
 /// "$XDG_STATE_HOME/muster/reports", else below ~/.local/state. Pure: the home's file system may hang.
@@ -36,13 +37,16 @@ struct ReportsFolder {
 [[nodiscard]] std::string saved_report(const SavedJob& job, const json::value& report,
                                        const std::vector<std::string>& last_lines);
 
-/// Writes the file, which this user alone may read, and removes all reports but the newest `keep`; makes the folder.
-/// Blocks while the file system hangs. Fails with `System`.
+/// Writes the file, which this user alone may read, and removes all older reports but the newest; `keep` stay. Of very
+/// many it looks at a part, and removes the rest with later reports. Names of days to come, by a clock that was wrong,
+/// count as the oldest. Blocks while the file system hangs. Fails with `System`.
 [[nodiscard]] Result<> save_report(const ReportsFolder& reports, const std::string& name, const std::string& text,
                                    int keep);
 
-/// The newest saved reports, at most `most`, the oldest of them first. What is no report is left out.
-[[nodiscard]] std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most);
+/// The newest saved reports, at most `most`, the oldest of them first; `today`: "2026-11-28", in UTC. What is no report,
+/// or another user's, is left out.
+[[nodiscard]] std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most,
+                                                           const std::string& today);
 
 /// A saved report for people: which job, when, and its last lines.
 [[nodiscard]] std::string describe_saved_report(const json::object& saved);

@@ -205,6 +205,19 @@ def test_the_local_host_needs_no_remote_shell(muster, tmp_path):
     assert told_by(tmp_path, 1)["environment"]["WORLD_SIZE"] == "2"
 
 
+def test_the_last_lines_of_a_job_on_hosts_are_kept(front, muster):
+    job = front("a:1,b:1", "--history=1", "--report=report.json", *python(FAIL))
+    assert job.end() == 7, job.words()
+
+    shown = muster.run("last").out.lines
+
+    said = [line.split("muster: ", 1)[1] for line in job.err.lines if "muster: " in line]
+    assert len(shown) > 2 and shown[1:] == [f"  {line}" for line in said[1 - len(shown) :]], job.err.text
+    (saved,) = json.loads(muster.run("last", "--json").out.text)
+    assert "lines" not in saved["report"]
+    assert "lines" not in json.loads((muster.folder / "report.json").read_text())
+
+
 def test_hosts_are_refused_where_the_platform_starts_each_node(front):
     bare = {"WORLD_SIZE": 2, "RANK": 0, "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": 29500}
 

@@ -77,6 +77,76 @@ def test_rubbish_is_left_out(muster, reports):
     assert saved["report"]["verdict"] == "succeeded"
 
 
+def test_documents_without_the_fields_of_a_report_are_left_out(muster, reports):
+    muster.run("--history=9", "--", "true")
+    today = next(reports.iterdir()).name[:10]
+    for number, text in enumerate(("{}", '{"report": {}}', '{"report": {"verdict": "failed"}, "program": "x"}')):
+        (reports / f"{today}T23:59:59.000Z-{number}.json").write_text(text)
+
+    assert len(json.loads(muster.run("last", "9", "--json").out.text)) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("of_stranger", ["reports", "file"])
+def test_what_belongs_to_another_user_is_not_used(muster, reports, of_stranger):
+    muster.run("--history=9", "--", "true")
+    os.chown(reports if of_stranger == "reports" else next(reports.iterdir()), 65534, 65534)
+
+    assert muster.run("last").code == 75
+    job = muster.run("--history=9", "--", "true")
+
+    assert job.code == 0
+    assert len(list(reports.iterdir())) == (1 if of_stranger == "reports" else 2)
+    assert ("the report is not kept: " in job.err.text) == (of_stranger == "reports")
+
+
+def test_a_new_report_stays_beside_those_of_days_to_come(muster, reports):
+    reports.mkdir(parents=True)
+    document = {"program": "x", "report": {"verdict": "failed", "ended_at": "2099-01-01T00:00:00.000Z", "exit_code": 9}}
+    for day in range(1, 6):
+        (reports / f"2099-01-0{day}T00:00:00.000Z-1.json").write_text(json.dumps(document))
+
+    for code in (1, 2):
+        muster.run("--history=3", "--", "sh", "-c", f"exit {code}")
+
+    shown = json.loads(muster.run("last", "3", "--json").out.text)
+    assert [one["report"]["exit_code"] for one in shown] == [9, 1, 2]
+
+
+def test_very_many_old_reports_do_not_hold_up_the_end(muster, reports):
+    """A job removes a part of them."""
+    reports.mkdir(parents=True)
+    for number in range(1000):
+        (reports / f"2020-01-01T00:00:00.000Z-{number}.json").write_text("{}")
+
+    assert muster.run("--history=1", "--", "true").code == 0
+
+    assert len(list(reports.iterdir())) == 901
+    (saved,) = json.loads(muster.run("last", "9", "--json").out.text)
+    assert saved["report"]["verdict"] == "succeeded"
+
+
+def test_a_home_that_is_missing_is_not_made(muster, tmp_path):
+    lines = {}
+    for option in ("--history=2", "--history=0"):
+        job = muster.run(option, "--", "true", env={"XDG_STATE_HOME": "", "HOME": tmp_path / "nobody"})
+        assert job.code == 0
+        lines[option] = [line for line in job.said if "nobody" in line]
+    assert not (tmp_path / "nobody").exists()
+    (said,) = lines["--history=2"]
+    assert said.endswith(f"'{tmp_path / 'nobody'}' is no folder")
+    assert lines["--history=0"] == []
+
+
+def test_what_could_not_be_written_is_removed(muster, reports):
+    """As on a full disk: no file may be larger than nothing."""
+    job = muster.run("--history=2", "--", "true", through=["prlimit", "--fsize=0"])
+
+    assert job.code == 0
+    assert "cannot write" in job.err.text
+    assert list(reports.iterdir()) == []
+
+
 def test_a_home_that_cannot_be_written_changes_no_exit_code(muster, tmp_path):
     (tmp_path / "file").write_text("")
     job = muster.run("--history=2", "--", "true", env={"XDG_STATE_HOME": str(tmp_path / "file")})
