@@ -182,7 +182,10 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   const auto request = TRY(request_of(line.command, options));
   const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
   if (line.command == Command::Status && !options.job && control::choose_jobs(found, {}).size() > 1) {
-    return list_jobs(control::all_jobs(found), options.is_json);
+    const auto jobs = control::all_jobs(found);
+    return print(options.is_json ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
+                                 : control::jobs_table(jobs, control::now_since_1970()) +
+                                       "Of one of them: muster status --job PID\n");
   }
   const auto agent = TRY(control::choose_agent(found, options.job));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {

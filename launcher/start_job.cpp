@@ -175,7 +175,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   config.host = cluster.master_address;
   config.host_from = cluster.master_address_from;
   config.port = cluster.gang_port;
-  config.is_port_given = cluster.is_gang_port_given;
+  config.port_option = cluster.gang_port_option;
   config.hosts = cluster.hosts;
   config.seed = TRY(random_number());
   return setup;

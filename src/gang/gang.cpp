@@ -278,7 +278,8 @@ void Gang::lead_always() {
 
 /// A port that a person has given and that a program other than muster keeps is not waited for: it would not go.
 DialFailed Gang::describe_failure(const ListenFailure& failure) {
-  constexpr std::chrono::seconds kPortTimeout{10};  // a program that is just ending
+  constexpr std::chrono::milliseconds kPortTimeout{10'000};                         // a program that is just ending
+  const auto port_timeout = std::min(kPortTimeout, setup_.config.options.timeout / 2);  // before this node gives up
   DialFailed failed{.why = failure.error.message, .end = {}, .is_own_port = true};
   if (!failure.is_in_use) {
     failed.end = EndKind::SystemRefused;
@@ -290,10 +291,10 @@ DialFailed Gang::describe_failure(const ListenFailure& failure) {
   }
   failed.why += holder.empty() ? "" : ", held by " + holder;
   const bool is_musters = holder.ends_with("(muster)");
-  if (setup_.config.is_port_given && !holder.empty() && !is_musters &&
-      Clock::now() - port_held_since_ >= kPortTimeout) {
+  if (!setup_.config.port_option.empty() && !holder.empty() && !is_musters &&
+      Clock::now() - port_held_since_ >= port_timeout) {
     failed.end = EndKind::Incomplete;
-    failed.why += ", which keeps it; give all nodes another one by --master-port";
+    failed.why += ", which keeps it; give all nodes another one by " + setup_.config.port_option;
   }
   return failed;
 }

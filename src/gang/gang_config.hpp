@@ -78,7 +78,7 @@ struct GangConfig {
   std::string host;       ///< name or address where the gang meets
   std::string host_from;  ///< source of `host`, for messages
   std::uint16_t port = 0;
-  bool is_port_given = false;  ///< by an option: where something else has it, another one is to be given
+  std::string port_option;  ///< that gave the port: where something else has it, another one is to be given; or empty
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, if the platform names them
   ExchangeKeys keys;                              ///< equal on all nodes
   std::string waits_for;                          ///< missing inputs of this node; empty: it is ready

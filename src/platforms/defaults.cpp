@@ -155,8 +155,10 @@ void add_ports(Cluster& cluster, const Ports& ports) {
   cluster.master_port = number_of(ports.rendezvous);
   cluster.worker_port = number_of(ports.workers);
   cluster.gang_port = number_of(ports.agents).value_or(0);
-  cluster.is_gang_port_given = ports.agents && (ports.agents->source.kind == SourceKind::Flag ||
-                                                ports.agents->source.kind == SourceKind::Option);
+  if (ports.agents &&
+      (ports.agents->source.kind == SourceKind::Flag || ports.agents->source.kind == SourceKind::Option)) {
+    cluster.gang_port_option = ports.agents->source.name;
+  }
   decide(cluster, "rendezvous.port", ports.rendezvous);
   if (ports.is_worker_port_told) {
     decide(cluster, "worker.port", ports.workers);

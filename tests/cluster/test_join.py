@@ -540,14 +540,23 @@ def test_a_long_wait_is_reported_every_half_minute(gang):
 
 
 def test_a_port_in_use_is_reported_with_the_process_using_it(gang):
-    job = gang(2, "--gang-timeout=1")
+    job = gang(2, "--gang-timeout=8")
     with socket.create_server(("127.0.0.1", job.port)):
         job.start(0)
         job.assert_codes(75)
 
-    line = job.jobs[0].said_about("cannot listen on", f"{job.port}", "held by", "within")
-    assert f"pid {os.getpid()} (" in line
+    line = job.jobs[0].said_about("cannot listen on", f"{job.port}", "held by", "which keeps it")
+    assert f"pid {os.getpid()} (" in line and line.endswith("; give all nodes another one by --master-port")
+    assert "mend what the line above names" in job.jobs[0].said[-1]
     assert_never_started(job, 0)
+
+
+def test_a_port_in_use_is_reported_with_the_option_that_gave_it(muster, port):
+    with socket.create_server(("127.0.0.1", port)):
+        job = muster.run("--nnodes=2", "--node-rank=0", "--master-addr=127.0.0.1", f"--gang-port={port}", "--gang-timeout=6", "true")
+
+    assert job.code == 75
+    job.said_about("which keeps it; give all nodes another one by --gang-port")
 
 
 def test_a_port_that_another_program_keeps_is_not_waited_for(gang):

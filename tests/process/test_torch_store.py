@@ -145,7 +145,7 @@ def test_a_port_in_use_is_named_before_the_start(muster, port):
         job = start(muster, "meet", options=[f"--master-port={port}"])
 
         assert job.end() == 71, job.words()
-    assert job.said_about("torch_store", f"cannot listen on port {port}", "Address already in use")
+    assert job.said_about("torch_store", f"cannot listen on port {port}", "Address already in use", "by --master-port")
     assert job.out.text == ""
 
 

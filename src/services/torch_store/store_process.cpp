@@ -156,6 +156,7 @@ Result<> StoreProcess::listen(std::uint16_t port) {
     const std::string holder = socket.error().is_in_use ? gang::describe_port_holder(port) : std::string();
     Error error = socket.error().error;
     error.message += holder.empty() ? "" : ", which " + holder + " has";
+    error.message += socket.error().is_in_use ? "; give another one by --master-port or --worker-port" : "";
     return error;
   }
   listener_.assign(socket->fd.release());
