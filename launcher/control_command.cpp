@@ -118,8 +118,8 @@ std::string describe_status(const json::object& answer) {
   return control::status_table(answer, control::now_since_1970());
 }
 
-/// Sentence for the user about the result of the request.
-std::string describe_answer(const CommandLine& line, const json::object& answer) {
+/// Sentence for the user about the result of the request; `within`: the time to save that was asked for.
+std::string describe_answer(const CommandLine& line, const json::object& answer, std::optional<milliseconds> within) {
   if (line.command == Command::Stop) {
     return "the job is ending\n";
   }
@@ -136,7 +136,11 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   const double until = deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
   const std::string told(text_of(notice->get_object(), "told"));
   constexpr std::size_t kMostBytes = 512;
-  return "the workers have " + format_seconds(std::max(until - control::now_since_1970(), 0.0)) + " s to save" +
+  const double left = std::max(until - control::now_since_1970(), 0.0);
+  const double wanted = within ? std::chrono::duration<double>(*within).count() : 0;
+  const std::string not_wanted =
+      ", not " + format_seconds(wanted) + ": the job's --suspend-timeout, or an earlier notice, is shorter";
+  return "the workers have " + format_seconds(left) + " s to save" + (left + 1 < wanted ? not_wanted : "") +
          (told.empty() ? "" : "; " + one_line(told, kMostBytes)) + "\n";
 }
 
@@ -195,7 +199,7 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   return print(options.is_json                   ? pretty_json(json::value(answer))
                : line.command == Command::Status ? describe_status(answer)
                : line.command == Command::Stacks ? describe_stacks(answer)
-                                                 : describe_answer(line, answer));
+                                                 : describe_answer(line, answer, options.time));
 }
 
 // HAI: finds the package hfai, and the training task whose manager sends notices.

@@ -275,7 +275,7 @@ void Agent::act(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().placement.attempt);
   record({.kind = ledger::Kind::Notice, .text = notice.source + (notice.is_withdrawn ? " (withdrawn)" : "")});
   suspend_requests_.on_delivered();
-  attempt_->take_notice(notice.is_withdrawn, run_.options.suspend.worker_signal);
+  control_.confirm_notice(attempt_->take_notice(notice.is_withdrawn, run_.options.suspend.worker_signal));
   log_info(notice.is_withdrawn ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                                : "the job is to be suspended (" + notice.source + "): the workers have " +
                                      format_seconds(std::chrono::duration<double>(notice.within).count()) +

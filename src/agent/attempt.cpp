@@ -99,14 +99,15 @@ void Attempt::stop(int signal, const std::string& reason, std::optional<std::chr
   handle(StopOrdered{signal});
 }
 
-void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
+bool Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
   act_on_failures();  // a worker that is dead by now has not ended because of the notice
   handle(is_withdrawn ? Event(NoticeWithdrawn{}) : Event(NoticeGiven{signal}));
   if (is_withdrawn) {
     stop_.forget_notice();
   } else if (signal && supervisor_.is_running_normally()) {
-    stop_.send_notice(*signal);
+    return stop_.send_notice(*signal);
   }
+  return false;
 }
 
 void Attempt::end_hung(const gang::Hung& hung) {

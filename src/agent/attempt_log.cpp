@@ -144,8 +144,8 @@ void AttemptLog::on_not_told(const std::vector<std::size_t>& workers, int signal
   }
   if (names.size() > 0) {
     log_warning(names.describe() + (names.size() == 1 ? " does" : " do") + " not catch " + signal_name(signal) +
-                ", which would end " + (names.size() == 1 ? "it" : "them") +
-                ", and did not get it; the notice is in the file that MUSTER_SUSPEND_FILE names");
+                " yet, which would end " + (names.size() == 1 ? "it" : "them") +
+                ": muster sends it once there is a handler; the notice is in the file that MUSTER_SUSPEND_FILE names");
   }
 }
 

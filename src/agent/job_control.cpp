@@ -378,6 +378,10 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
   if (!written) {
     log_warning("the workers cannot read the notice: " + written.error().message);
   }
+}
+
+void JobControl::confirm_notice(bool is_signal_caught) {
+  is_signal_caught_ = is_signal_caught;
   for (const Reply& reply : std::exchange(suspend_replies_, {})) {
     reply(control::write_answer(notice_ ? json::object{{"notice", notice_document()}} : json::object()));
   }
@@ -386,7 +390,9 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
 std::string JobControl::describe_delivery() const {
   const std::string written = "a file was written and the flag set";
   if (worker_signal_) {
-    return written + ", and " + signal_name(*worker_signal_) + " goes to the programs that catch it";
+    const std::string signal = signal_name(*worker_signal_);
+    return written + (is_signal_caught_ ? ", and " + signal + " goes to the programs that catch it"
+                                        : "; no program of this node catches " + signal + " yet");
   }
   return written + (is_flag_read_ ? ", for which a worker of this node asks"
                                   : "; no worker of this node has asked for it yet; a job that is started with "

@@ -49,6 +49,8 @@ class JobControl {
   void take_status(const gang::StatusReport& status);
   /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
+  /// Answers those who asked for the notice. `is_signal_caught`: a program of this node got the notice's signal.
+  void confirm_notice(bool is_signal_caught);
   /// Says how the workers of this node have been told of the notice: "a file was written and the flag set; ...".
   [[nodiscard]] std::string describe_delivery() const;
   [[nodiscard]] HangWatch& hangs() { return hangs_; }
@@ -104,6 +106,7 @@ class JobControl {
   bool is_listening_ = false;
   bool has_written_flag_ = false;  ///< of a notice
   bool is_flag_read_ = false;      ///< a worker has opened the flag, and so asks for a notice
+  bool is_signal_caught_ = false;  ///< see `confirm_notice`
   bool is_stopping_ = false;
   std::optional<std::string> end_;  ///< reason of the job's end
   std::optional<JobNotice> notice_;

@@ -49,20 +49,22 @@ void StopSequence::note_order(const std::string& reason, std::optional<std::chro
   request_.reason = reason;
 }
 
-void StopSequence::send_notice(int signal) {
+bool StopSequence::send_notice(int signal) {
   has_asked_ = true;
   is_notice_ = true;
   asks_adopted_ = true;
   request_.signal = signal;
-  log_.on_not_told(tell_programs(), signal);
+  const Workers::NoticePrograms told = tell_programs();
+  log_.on_not_told(told.without, signal);
+  return !told.handling.empty();
 }
 
-/// Returns the workers without a program that handles the signal: one that has only begun does in a moment.
-std::vector<std::size_t> StopSequence::tell_programs() {
-  const Workers::NoticePrograms found = workers_.programs_for_notice(request_.signal);
+/// A worker without a program that handles the signal may have only begun, and does in a moment.
+Workers::NoticePrograms StopSequence::tell_programs() {
+  Workers::NoticePrograms found = workers_.programs_for_notice(request_.signal);
   (void)sweeper_.send_stop_signal(found.handling, request_.signal);
   notice_timer_.ask();
-  return found.without;
+  return found;
 }
 
 void StopSequence::forget_notice() {

@@ -45,8 +45,8 @@ class StopSequence : private StopTimersOwner {
   [[nodiscard]] bool has_asked() const { return has_asked_; }
 
   /// Sends the signal of a notice to those of each worker's programs that it does not end, once, and while the notice
-  /// stands to those that handle it later. Names the workers without one.
-  void send_notice(int signal);
+  /// stands to those that handle it later. Names the workers without one. True: a program got it.
+  bool send_notice(int signal);
   /// The notice is withdrawn: a later one is sent again.
   void forget_notice();
 
@@ -78,7 +78,7 @@ class StopSequence : private StopTimersOwner {
   void ask(std::vector<std::vector<Process>> programs);
   void give_up_on_workers(const HelperTask::Answer& places);
   void keep(std::vector<hang::RankEvidence> found);
-  std::vector<std::size_t> tell_programs();
+  Workers::NoticePrograms tell_programs();
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void check_orphans();
   void check_rank_orphans();

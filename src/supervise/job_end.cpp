@@ -45,7 +45,7 @@ constexpr std::array<EndRow, 13> kEnds{{
     {EndKind::NotFound, Verdict::Failed, "failed", kNotFound, "not retry",
      "the program was not found; correct its name or the image"},
     {EndKind::Suspended, Verdict::Suspended, "suspended", kSuspended, "requeue",
-     "suspended after a notice; start the job again to go on"},
+     "suspended after a notice; start the job again to go on from its last checkpoint"},
 }};
 
 /// Kinds of end when something could not be started.
