@@ -48,7 +48,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
       : server_(&server),
         socket_(std::move(socket)),
         timer_(server.io_),
-        pid_(credentials_of(socket_.native_handle()).pid) {}
+        credentials_(credentials_of(socket_.native_handle())) {}
 
   /// A request is pending.
   [[nodiscard]] bool is_waiting() const { return is_waiting_; }
@@ -102,7 +102,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
     }
     is_waiting_ = true;
     limit(kMostWork);
-    server_->on_request(*request, pid_, [self = weak_from_this()](std::string text) {
+    server_->on_request(*request, credentials_, [self = weak_from_this()](std::string text) {
       if (const auto client = self.lock()) {
         client->send(std::move(text));
       }
@@ -147,7 +147,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
   ControlServer* server_;  ///< empty: closed
   Protocol::socket socket_;
   Timer timer_;
-  pid_t pid_;
+  ucred credentials_;
   std::array<char, 1024> chunk_{};
   std::string received_;
   std::string sent_;

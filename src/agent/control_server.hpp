@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -30,8 +31,8 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  /// Handles a request; `client`: the sender's pid in our pid namespace, or 0.
-  std::function<void(const control::Request& request, pid_t client, Reply reply)> on_request;
+  /// Handles a request; `client`: the sender, whose pid is 0 where it is in no pid namespace below ours.
+  std::function<void(const control::Request& request, const ucred& client, Reply reply)> on_request;
 
   /// Fails if the socket cannot be made, such as for a path of more than 107 bytes.
   [[nodiscard]] Result<> start(const std::string& path);

@@ -98,7 +98,7 @@ void JobControl::start() {
   if (run_folder_.empty()) {
     return;
   }
-  server_.on_request = [this](const control::Request& request, pid_t client, const Reply& reply) {
+  server_.on_request = [this](const control::Request& request, const ucred& client, const Reply& reply) {
     if (end_) {
       reply(control::write_refusal("the job is ending: " + *end_));
       return;
@@ -149,17 +149,17 @@ void JobControl::note_stopping() {
 
 // --- Requests -----------------------------------------------------------------------------------
 
-void JobControl::take(const control::HelloRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
+void JobControl::take(const control::HelloRequest& /*request*/, const ucred& /*client*/, const Reply& reply) {
   reply(control::write_answer(job_document()));
 }
 
-void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
+void JobControl::take(const control::StatusRequest& /*request*/, const ucred& /*client*/, const Reply& reply) {
   ask_nodes(status_question_, [this, reply](const std::string& why_not) {
     reply(why_not.empty() ? control::write_answer(status_answer()) : control::write_refusal(why_not));
   });
 }
 
-void JobControl::take(const control::StacksRequest& request, pid_t /*client*/, const Reply& reply) {
+void JobControl::take(const control::StacksRequest& request, const ucred& /*client*/, const Reply& reply) {
   const bool asks_nccl = request.nccl != control::AskNccl::No;
   Question& question = asks_nccl ? nccl_question_ : stacks_question_;
   const char* const with_nccl = request.nccl == control::AskNccl::Always ? kNcclOfAnyVersion : kNcclToo;
@@ -175,14 +175,16 @@ void JobControl::take(const control::StacksRequest& request, pid_t /*client*/, c
   });
 }
 
-void JobControl::take(const control::StopRequest& request, pid_t /*client*/, const Reply& reply) {
-  log_info("muster stop: ending the job");
-  gang_.notify(gang::StopSignal{SIGTERM, /*workers_know=*/false, request.grace});
+void JobControl::take(const control::StopRequest& request, const ucred& client, const Reply& reply) {
+  const std::string requester =
+      "user " + std::to_string(client.uid) + (client.pid > 0 ? ", pid " + std::to_string(client.pid) : "");
+  log_info("muster stop (" + requester + "): ending the job");
+  gang_.notify(gang::StopSignal{SIGTERM, /*workers_know=*/false, request.grace, requester});
   reply(control::write_answer());
 }
 
 /// With a notice in force the earlier deadline counts; to a later one the gang may never answer, so this does.
-void JobControl::take(const control::SuspendRequest& request, pid_t /*client*/, const Reply& reply) {
+void JobControl::take(const control::SuspendRequest& request, const ucred& /*client*/, const Reply& reply) {
   const std::string source = "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
   gang_.notify(gang::SuspendRequested{source, request.within});
   const bool is_earlier =
@@ -197,7 +199,7 @@ void JobControl::take(const control::SuspendRequest& request, pid_t /*client*/, 
   }
 }
 
-void JobControl::take(const control::WithdrawRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
+void JobControl::take(const control::WithdrawRequest& /*request*/, const ucred& /*client*/, const Reply& reply) {
   if (!notice_) {
     reply(control::write_refusal("there is no notice that could be withdrawn"));
     return;
@@ -206,8 +208,8 @@ void JobControl::take(const control::WithdrawRequest& /*request*/, pid_t /*clien
   suspend_replies_.push_back(reply);
 }
 
-void JobControl::take(const control::SavedRequest& request, pid_t client, const Reply& reply) {
-  auto process = reporter_.name_process(client);
+void JobControl::take(const control::SavedRequest& request, const ucred& client, const Reply& reply) {
+  auto process = reporter_.name_process(client.pid);
   if (!process && request.rank) {
     if (*request.rank >= reporter_.rank_count()) {
       reply(control::write_refusal("the job has no rank " + std::to_string(*request.rank)));
@@ -215,7 +217,7 @@ void JobControl::take(const control::SavedRequest& request, pid_t client, const 
     }
     process = "rank " + std::to_string(*request.rank);
   }
-  gang_.notify(gang::WorkSaved{0, process.value_or("pid " + std::to_string(client))});
+  gang_.notify(gang::WorkSaved{0, process.value_or("pid " + std::to_string(client.pid))});
   reply(control::write_answer());
 }
 

@@ -70,13 +70,13 @@ class JobControl {
     int missing = 0;                      ///< nodes that have not
   };
 
-  void take(const control::HelloRequest& request, pid_t client, const Reply& reply);
-  void take(const control::StatusRequest& request, pid_t client, const Reply& reply);
-  void take(const control::StacksRequest& request, pid_t client, const Reply& reply);
-  void take(const control::StopRequest& request, pid_t client, const Reply& reply);
-  void take(const control::SuspendRequest& request, pid_t client, const Reply& reply);
-  void take(const control::WithdrawRequest& request, pid_t client, const Reply& reply);
-  void take(const control::SavedRequest& request, pid_t client, const Reply& reply);
+  void take(const control::HelloRequest& request, const ucred& client, const Reply& reply);
+  void take(const control::StatusRequest& request, const ucred& client, const Reply& reply);
+  void take(const control::StacksRequest& request, const ucred& client, const Reply& reply);
+  void take(const control::StopRequest& request, const ucred& client, const Reply& reply);
+  void take(const control::SuspendRequest& request, const ucred& client, const Reply& reply);
+  void take(const control::WithdrawRequest& request, const ucred& client, const Reply& reply);
+  void take(const control::SavedRequest& request, const ucred& client, const Reply& reply);
 
   void ask_nodes(Question& question, std::function<void(const std::string& why_not)> then);
   void ask_about_stacks(Question& question, const char* what, std::function<void(const std::string& why_not)> then);

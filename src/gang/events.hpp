@@ -129,11 +129,12 @@ struct AttemptOver {
 };
 /// No process of the attempt is alive or can be killed, but output may still have to be shown. AttemptOver follows.
 struct WorkersGone {};
-/// The agent got SIGTERM, SIGINT, SIGHUP or SIGQUIT.
+/// The agent got SIGTERM, SIGINT, SIGHUP or SIGQUIT, or a request that counts as SIGTERM.
 struct StopSignal {
   int signal = 0;
   bool workers_know = false;                              ///< the terminal sent it to the workers as well
   std::optional<std::chrono::milliseconds> most_grace{};  ///< limit on all nodes; empty: each node's own
+  std::string requester{};                                ///< of muster stop: "user 1000, pid 4711"; empty: a signal
 };
 /// A notice reached this node, or was withdrawn.
 struct SuspendRequested {

@@ -351,6 +351,17 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   }
 }
 
+/// Adds what a stopped job was seen to hang at, which may have been long before.
+void add_hang(std::vector<ReportLine>& lines, const Outcome& outcome) {
+  const auto seen = outcome.end.verdict == Verdict::Stopped ? parse_object(outcome.hang) : std::nullopt;
+  const json::value* const sentences = seen ? seen->if_contains("verdict") : nullptr;
+  if (sentences != nullptr && sentences->is_array() && !sentences->get_array().empty() &&
+      sentences->get_array().front().is_string()) {
+    lines.push_back({Level::Warning, "the job stood still before: " +
+                                         std::string(sentences->get_array().front().get_string())});
+  }
+}
+
 /// "kept of rank 3: /tmp/comm_lib_trace_rank_3 (flight recorder)".
 void add_evidence(std::vector<ReportLine>& lines, const std::vector<KeptEvidence>& evidence) {
   constexpr std::size_t kShown = 8;
@@ -413,6 +424,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     const Level level = is_suspended ? Level::Info : end.verdict == Verdict::Stopped ? Level::Warning : Level::Error;
     lines.push_back({level, end.reason});
   }
+  add_hang(lines, outcome);
   if (end.first_failure) {
     add_failure(lines, outcome);
   }

@@ -117,6 +117,7 @@ def test_a_stop_ends_the_job_as_a_signal_does(muster, command, worker):
 
     assert job.end() == 143
     assert job.report["verdict"] == "stopped"
+    assert re.fullmatch(rf"stopped by SIGTERM: muster stop \(user {os.geteuid()}, pid \d+\)", job.report["reason"])
     assert "got TERM" in job.out.lines
 
 
@@ -395,6 +396,74 @@ def test_the_status_lists_the_jobs_where_several_run(muster, tmp_path):
     for job in (one, other):
         job.signal(signal.SIGTERM)
         job.end()
+
+
+def test_a_job_that_does_not_answer_hides_no_other_one(muster, worker):
+    """Else 'muster stop' for the silent job would end the healthy one."""
+    healthy, silent = (muster.start("--", worker("echo_signals"), 3) for _ in range(2))
+    for job in (healthy, silent):
+        job.out.wait_for("ready")
+    agent = silent.agent()
+    os.kill(agent, signal.SIGSTOP)
+    try:
+        listed = {job["pid"]: job for job in json.loads(muster.run("status", "--json").out.text)["jobs"]}
+        assert listed[silent.guard()]["state"] == "does not answer"
+        assert listed[healthy.guard()]["state"] == "running"
+        assert re.search(rf"^- +{silent.guard()} +does not answer +- ", muster.run("status").out.text, re.MULTILINE)
+        for command in ("stop", "suspend", "stacks"):
+            choice = muster.run(command)
+            assert choice.code == 64, choice.words()
+            assert f"a job that does not answer (pid {silent.guard()})" in choice.err.text
+    finally:
+        os.kill(agent, signal.SIGCONT)
+    assert muster.run("stop", f"--job={silent.guard()}").code == 0
+    assert (silent.end(), healthy.process.poll()) == (143, None)
+    healthy.signal(signal.SIGTERM)
+    assert healthy.end() == 143
+
+
+def test_what_a_dead_muster_has_left_is_no_job(muster, tmp_path):
+    (tmp_path / "muster_dead").mkdir()
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "muster_dead" / "control"))
+        left.listen()
+
+    job = muster.run("status", "--job=nobody")
+
+    assert job.code == 75
+    assert "does not answer" not in job.err.text and "muster_dead" not in job.err.text
+
+
+def test_two_agents_of_one_job_are_one_job_whatever_they_call_the_machine(muster, port):
+    nodes = [
+        muster.start(
+            "--nnodes=2", f"--node-rank={node}", f"--master-addr={name}", f"--gang-port={port}", "--job-id=of-two-names",
+            "--", "sh", "-c", "echo ready; exec sleep 600",
+        )
+        for node, name in enumerate(("localhost", "127.0.0.1"))
+    ]
+    for node in nodes:
+        node.out.wait_for("ready")
+
+    assert muster.run("stop", "--job=of-two-names").code == 0
+
+    assert [node.end() for node in nodes] == [143, 143]
+    for node in nodes:
+        node.said_about("stopped by SIGTERM: muster stop on node 0 (user ")
+
+
+def test_suspend_says_why_the_time_is_less_than_was_asked_for(muster, command, worker):
+    job = muster.start("--suspend-timeout=5", "--", worker("echo_signals"), 3)
+    job.out.wait_for("ready")
+
+    done = command(job, "suspend", "--within=120")
+
+    assert re.match(
+        r"the workers have [45]\.\d\d s to save, not 120\.00: the job's --suspend-timeout, or an earlier notice, is shorter; ",
+        done.out.text,
+    )
+    assert command(job, "stop").code == 0
+    assert job.end() == 143
 
 
 SAVES_FOR_25_SECONDS = """

@@ -38,11 +38,16 @@ std::vector<std::string> last_lines_of(const std::optional<Failure>& failure) {
   return lines;
 }
 
-/// "node 1 was asked to stop (SIGTERM)"; empty in a job of one node, which needs no name.
-std::string describe_request(const GangState& gang, const Member& member, int signal) {
+/// "node 1 was asked to stop (SIGTERM)", or "muster stop on node 1 (user 1000, pid 4711)". A job of one node needs no name
+/// for it, and for a signal there the text is empty.
+std::string describe_request(const GangState& gang, const Member& member, const StopFromAgent& request) {
   const auto seat = member.seat ? std::to_string(*member.seat) : "";
   const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
-  return gang.config.job.most_nodes == 1 ? "" : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
+  const bool is_alone = gang.config.job.most_nodes == 1;
+  if (!request.requester.empty()) {
+    return "muster stop" + (is_alone ? "" : " on node " + node) + " (" + request.requester + ")";
+  }
+  return is_alone ? "" : "node " + node + " was asked to stop (" + signal_name(request.signal) + ")";
 }
 
 JobEnd end_by_request(const std::string& request, int signal) {
@@ -226,7 +231,7 @@ void AttemptEnd::scale_up(Instant now) {
 
 void AttemptEnd::stop_by_request(const Member& asked, const StopFromAgent& request, Instant now) {
   asked_grace_ = request.most_grace;
-  const std::string reason = describe_request(gang_, asked, request.signal);
+  const std::string reason = describe_request(gang_, asked, request);
   JobEnd end = end_by_request(reason, request.signal);
   if (gang_.state == LeaderState::Running) {
     end_attempt(std::move(end), request.signal, now, reason);
@@ -249,7 +254,7 @@ void AttemptEnd::limit_grace(const StopFromAgent& request) {
 }
 
 void AttemptEnd::hurry(const Member& asked, int signal, Instant now) {
-  const std::string request = describe_request(gang_, asked, signal);
+  const std::string request = describe_request(gang_, asked, StopFromAgent{signal});
   if (gang_.state == LeaderState::Running) {
     end_attempt(end_by_request(request, signal), signal, now, request);
   }

@@ -284,6 +284,7 @@ void describe(Io& io, StopFromAgent& asked) {
   io("signal", asked.signal, kSignal);
   io("is_urgent", asked.is_urgent, Flag{});
   io("most_grace_seconds", asked.most_grace, Seconds{});
+  io("requester", asked.requester, kRareSentence);
 }
 
 template <typename Io>

@@ -104,6 +104,7 @@ struct StopFromAgent {
   int signal = 0;
   bool is_urgent = false;                                 ///< a person asks again: all grace ends
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: each node's own
+  std::string requester{};                                ///< of muster stop: "user 1000, pid 4711"; empty: a signal
 };
 
 /// A chunk of this node's contribution to the exchange.

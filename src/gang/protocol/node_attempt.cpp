@@ -102,7 +102,7 @@ void NodeAttempt::on(const StopSignal& stop) {
   if (membership_.has_workers() && !stop.workers_know && !limits_grace) {
     membership_.actions.emplace_back(PassSignal{stop.signal});
   }
-  membership_.send(StopFromAgent{stop.signal, is_urgent, stop.most_grace});
+  membership_.send(StopFromAgent{stop.signal, is_urgent, stop.most_grace, stop.requester});
   if (membership_.has_workers()) {
     return;
   }

@@ -85,6 +85,14 @@ TEST(DescribeOutcome, NamesTheSignalThatStoppedTheJob) {
                                      "exit code 143: the job was asked to end from outside"}));
 }
 
+TEST(DescribeOutcome, NamesTheHangOfAJobThatWasStopped) {
+  Outcome outcome = stop();
+  outcome.hang = R"({"why":"quiet","verdict":["rank 1 hangs","more"]})";
+  EXPECT_EQ(texts_of(outcome)[1], "the job stood still before: rank 1 hangs");
+  outcome.hang = R"({"verdict":[]})";
+  EXPECT_EQ(texts_of(outcome)[1], "stopped by muster: ranks 8-11");
+}
+
 TEST(DescribeOutcome, ReportsWhyAWorkerCouldNotBeStarted) {
   Outcome outcome = failure(ExitStatus::exited(127));
   outcome.end.first_failure->status = std::nullopt;

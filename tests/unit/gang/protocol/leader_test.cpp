@@ -251,6 +251,16 @@ TEST(Leader, RecordsWhenAgentsWereStarted) {
   EXPECT_EQ(scenario.end->gang.slowest[2].node.value, 0);
 }
 
+TEST(Leader, SaysWhoAskedForTheEnd) {
+  LeaderScenario scenario = running(2);
+  (void)scenario.receive(1, StopFromAgent{SIGTERM, false, {}, "user 1000, pid 4711"});
+  (void)scenario.receive(0, AttemptOver{});
+  (void)scenario.receive(1, AttemptOver{});
+
+  ASSERT_TRUE(scenario.end);
+  EXPECT_EQ(scenario.end->reason, "stopped by SIGTERM: muster stop on node 1 (user 1000, pid 4711)");
+}
+
 // --- Success ------------------------------------------------------------------------------------
 
 TEST(Leader, EndsWithSuccessWhenTheLastNodeHasSucceeded) {
