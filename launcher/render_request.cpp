@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 namespace muster {
 
@@ -373,6 +374,23 @@ Result<> check_given_names(const ManifestRequest& request) {
   return check_once(request.needs.resources, "--resource", {request.needs.device_resource});
 }
 
+/// Fails for two volumes at one place, of which one would hide the other, or at a place that has something already.
+Result<> check_volumes(const ManifestRequest& request) {
+  std::vector<std::string> taken{"/"};
+  if (!render::is_script(request.kind)) {
+    taken.emplace_back("/dev/shm");  // for --shared-memory
+  }
+  for (const render::Volume& one : request.volumes) {
+    const std::string path = (std::filesystem::path(one.path) / "").lexically_normal().parent_path().string();
+    if (contains(taken, path)) {
+      return wrong_value({one.source + ":" + one.path, from_flag("--volume")},
+                         "a PATH where the container has no other mount, unlike '" + path + "'");
+    }
+    taken.push_back(path);
+  }
+  return {};
+}
+
 /// Fails for volumes and resources that a batch system cannot have.
 Result<> check_script(const ManifestRequest& request) {
   if (!render::is_script(request.kind)) {
@@ -451,6 +469,7 @@ Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   TRY(check_words(request));
   request.needs.workers = workers_behind(request);
   TRY(check_given_names(request));
+  TRY(check_volumes(request));
   TRY(check_script(request));
   TRY(read_patch(request));
   return request;

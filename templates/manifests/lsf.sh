@@ -8,7 +8,7 @@
 #BSUB -gpu "num={gpus}"
 #BSUB {whole_node}
 #BSUB -W {minutes}
-# Before the time limit the job gets SIGTERM, so early that the workers have their whole grace.
+# Before the time limit of {minutes} minutes the job gets SIGTERM, so early that the workers have their whole grace.
 #BSUB -wa TERM -wt {notice_minutes}
 # After these codes (docs/interfaces.md) the job is queued again, as often as the queue's MAX_JOB_REQUEUE allows.
 #BSUB -Q "{restart_codes}"

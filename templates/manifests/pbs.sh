@@ -17,7 +17,8 @@ export MUSTER_FORWARD_ENV={forwarded}
 export MUSTER_MASTER_PORT={port}
 export MUSTER_NPROC_PER_NODE={workers}
 
-# qdel and the end of the walltime send SIGTERM to this shell. It hands it on, and stays until muster has ended.
+# qdel and the end of the walltime send SIGTERM to this shell. It hands it on, and stays until muster has ended. SIGKILL
+# follows after the queue's kill_delay, which is 10 s by default; {notice} s leave the workers their whole grace.
 trap 'interrupted=yes; kill -TERM $! 2>/dev/null' TERM
 
 # This muster starts the agents through ssh, and ends with the job's code (docs/interfaces.md).

@@ -658,6 +658,13 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         assert f"at most {room} characters" in refuse(*line, "a" * (room + 1), "--", "x")
 
 
+def test_a_script_of_lsf_speaks_of_a_limit_only_where_it_has_one(render):
+    line = ("lsf", "--name=a")
+    assert "time limit" not in render(*line, "--", "x")
+    limited = render(*line, "--time-limit=3600", "--", "x")
+    assert "# Before the time limit of 60 minutes the job gets SIGTERM" in limited and "#BSUB -wa TERM -wt 1" in limited
+
+
 @pytest.mark.parametrize(
     "line, said",
     [
@@ -690,6 +697,10 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         ("jobset --name a --image b --resource nvidia.com/gpu=2 -- x", "--resource 'nvidia.com/gpu' is given twice, or set"),
         ("jobset --name a --image b --resource cpu=2 -- x", "--resource is 'cpu=2', expected NAME=AMOUNT"),
         ("jobset --name a --image b --volume data -- x", "--volume is 'data', expected SOURCE:PATH or SOURCE:PATH:ro"),
+        ("jobset --name a --image b --volume c:/ -- x", "--volume is 'c:/', expected a PATH where the container has no other mount, unlike '/'"),
+        ("jobset --name a --image b --volume c:/dev/shm/ -- x", "no other mount, unlike '/dev/shm'"),
+        ("jobset --name a --image b --volume c:/d --volume e:/d/ -- x", "--volume is 'e:/d/', expected a PATH where"),
+        ("slurm --name a --image b --volume /c:/d --volume /e:/d -- x", "--volume is '/e:/d', expected a PATH where"),
         ("jobset --name a --image b --label team -- x", "--label is 'team', expected a label such as team=vision"),
         ("jobset --name a --image b --priority-class A -- x", "--priority-class is 'A', expected a name of Kubernetes"),
         ("jobset --name a --image b --toleration -1 -- x", "--toleration is '-1', expected whole seconds"),
