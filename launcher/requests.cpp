@@ -165,10 +165,29 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   return options;
 }
 
+/// The error of a line without a program. It may be the value of an option, as in "--hang-timeout train.py".
+Error no_job(const CommandLine& line, const Snapshot& snapshot, Error no_program) {
+  JobRequest job;
+  Options options;
+  const auto read = [&]() -> Result<> {
+    TRY(read_rows(job, line.settings));
+    TRY(read_run_options(line.settings, snapshot));
+    TRY(read_gang_options(line.settings, snapshot));
+    TRY(read_rows(options, line.settings));
+    return read_places(options, line, snapshot);
+  };
+  const auto options_read = read();
+  return options_read ? std::move(no_program) : options_read.error();
+}
+
 Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) {
   const Settings& settings = line.settings;
   Options options;
-  options.job = TRY(read_job(line, snapshot));
+  auto job = read_job(line, snapshot);
+  if (!job && line.program.empty()) {
+    return no_job(line, snapshot, job.error());
+  }
+  options.job = TRY(std::move(job));
   options.run = TRY(read_run_options(settings, snapshot));
   options.gang = TRY(read_gang_options(settings, snapshot));
   options.stop_signals = source_of(settings, "signals-to-handle");

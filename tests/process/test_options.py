@@ -31,6 +31,14 @@ def test_an_option_has_several_forms(muster, form):
     assert ranks(muster.run(*form, "--", "echo", "hi")) == TWO
 
 
+@pytest.mark.parametrize("option", ["--hang-timeout", "--gang-timeout", "--max-restarts", "--master-port"])
+def test_an_option_without_its_value_does_not_take_the_program_in_silence(muster, option):
+    job = muster.run(option, "train.py")
+
+    assert job.code == 64
+    assert f"{option} is 'train.py', expected " in job.err.text
+
+
 def test_an_option_can_be_a_variable(muster):
     assert ranks(muster.run("--", "echo", "hi", env={"MUSTER_NPROC_PER_NODE": 2})) == TWO
 
