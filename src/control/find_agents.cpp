@@ -407,8 +407,9 @@ std::string describe(const FoundAgent& agent) {
   return (agent.is_silent        ? std::string("a job that ") + kDoesNotAnswer
           : agent.job_id.empty() ? "a job without an id"
                                  : "'" + visible_line(agent.job_id) + "'") +
-         " (" + (agent.pid > 0 ? "pid " + std::to_string(agent.pid) : agent.socket) + (program.empty() ? "" : ", " + program) +
-         (agent.folder.empty() ? "" : " in " + visible_line(agent.folder)) + ")";
+         " (" + (agent.pid > 0 ? "pid " + std::to_string(agent.pid) : agent.socket) +
+         (program.empty() ? "" : ", " + program) + (agent.folder.empty() ? "" : " in " + visible_line(agent.folder)) +
+         ")";
 }
 
 /// Says why none of several jobs, or of no jobs, is meant.

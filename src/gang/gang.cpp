@@ -278,7 +278,7 @@ void Gang::lead_always() {
 
 /// A port that a person has given and that a program other than muster keeps is not waited for: it would not go.
 DialFailed Gang::describe_failure(const ListenFailure& failure) {
-  constexpr std::chrono::milliseconds kPortTimeout{10'000};                         // a program that is just ending
+  constexpr std::chrono::milliseconds kPortTimeout{10'000};                             // a program that is just ending
   const auto port_timeout = std::min(kPortTimeout, setup_.config.options.timeout / 2);  // before this node gives up
   DialFailed failed{.why = failure.error.message, .end = {}, .is_own_port = true};
   if (!failure.is_in_use) {

@@ -86,12 +86,13 @@ void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
   const bool lists_all = end.also_failed.count == static_cast<int>(end.also_failed.listed.size());
   const std::string who = others.describe() + services + (lists_all ? "" : " and others");
   lines.push_back(
-      {Level::Error, first.was_asked
-                         ? "it is named because it had written an error of its own before it was asked to end; these failed "
-                           "before it, but only because of a lost peer: " +
-                               who
-                         : "it is named because " + std::string(describe(classify(first))) +
-                               "; these failed so close to it that their order is not known: " + who});
+      {Level::Error,
+       first.was_asked
+           ? "it is named because it had written an error of its own before it was asked to end; these failed "
+             "before it, but only because of a lost peer: " +
+                 who
+           : "it is named because " + std::string(describe(classify(first))) +
+                 "; these failed so close to it that their order is not known: " + who});
 }
 
 /// Failures that look the same, in the order in which they are listed.
@@ -357,8 +358,8 @@ void add_hang(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const json::value* const sentences = seen ? seen->if_contains("verdict") : nullptr;
   if (sentences != nullptr && sentences->is_array() && !sentences->get_array().empty() &&
       sentences->get_array().front().is_string()) {
-    lines.push_back({Level::Warning, "the job stood still before: " +
-                                         std::string(sentences->get_array().front().get_string())});
+    lines.push_back(
+        {Level::Warning, "the job stood still before: " + std::string(sentences->get_array().front().get_string())});
   }
 }
 

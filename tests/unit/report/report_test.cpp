@@ -266,9 +266,10 @@ TEST(DescribeOutcome, SaysWhyARankIsNamedThatEndedAfterItsVictims) {
 
   const Lines lines = texts_of(outcome);
   EXPECT_EQ(lines[0].find("rank 10 probably failed first: "), 0U);
-  EXPECT_EQ(lines[1],
-            "it is named because it had written an error of its own before it was asked to end; these failed before it, but "
-            "only because of a lost peer: rank 8");
+  EXPECT_EQ(
+      lines[1],
+      "it is named because it had written an error of its own before it was asked to end; these failed before it, but "
+      "only because of a lost peer: rank 8");
   EXPECT_EQ(lines.back(), "exit code 3: rank 10 on node 1 (gpu-17) is probably the first failure");
 }
 
