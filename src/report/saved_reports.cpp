@@ -43,7 +43,7 @@ std::vector<std::string> names_in(const std::string& folder, std::string_view to
   std::ranges::sort(names);
   const auto first_to_come =
       std::ranges::find_if(names, [&](const std::string& name) { return name.substr(0, today.size()) > today; });
-  std::ranges::rotate(names, first_to_come);
+  std::rotate(names.begin(), first_to_come, names.end());
   return names;
 }
 
