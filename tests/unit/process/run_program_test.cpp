@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/prctl.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,9 @@ class RunProgram : public testing::Test {
   RunProgram() {
     ::sigemptyset(&inherited_.signal_mask);
     while (::waitpid(-1, nullptr, 0) > 0) {  // helper processes of other tests
+    }
+    for (int fd = 3; fd < 1'024; ++fd) {  // as muster does at its start; ctest leaves some open
+      (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
   }
   ~RunProgram() override {
