@@ -84,11 +84,12 @@ std::vector<TableRow> read_tables(std::string_view markdown, std::string_view fi
     if (line.starts_with('#')) {
       section = trim(line.substr(line.find_first_not_of('#')));
       introduction.clear();
+      is_heading = true;
+      continue;
     }
     if (!line.starts_with('|')) {
       is_heading = true;
-      introduction.append(line.empty() || line.starts_with('#') || introduction.empty() ? "" : " ");
-      introduction.append(line.starts_with('#') ? "" : line);
+      introduction.append(line).append(line.empty() ? "" : " ");
       continue;
     }
     std::vector<std::string> cells = cells_of(line);
@@ -121,7 +122,7 @@ std::string meaning_of(const TableRow& row) {
     return "It means " + plain(row.cells[1]) + ". " + own;
   }
   if (std::ranges::count(own, ' ') < kFewBlanks) {
-    own.append(own.empty() || row.introduction.empty() ? "" : " ").append(plain(row.introduction));
+    own.append(own.empty() || row.introduction.empty() ? "" : " ").append(trim(plain(row.introduction)));
   }
   return own;
 }
@@ -165,25 +166,29 @@ std::vector<std::string> pieces_of(std::string_view text) {
   return pieces;
 }
 
+/// Adds the words of a piece: letters, digits and `_`, and `-` inside of them.
+void add_words(std::string piece, std::vector<std::string>& words) {
+  std::string word;
+  piece += ' ';
+  for (const char c : piece) {
+    if (is_letter_or_digit(c) || c == '_' || (c == '-' && !word.empty())) {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, {}));
+    }
+  }
+}
+
 /// Words in lower case, singular, and the same one for all signals; none with a digit in it, which differ from run to
 /// run, too.
 std::vector<std::string> words_of(std::string_view text) {
   constexpr std::string_view kSignal = "SIG";
   constexpr std::size_t kShort = 3;
-  std::vector<std::string> words(1);
+  std::vector<std::string> words;
   for (const std::string& piece : pieces_of(text)) {
-    for (const char c : piece) {
-      if (is_letter_or_digit(c) || c == '_' || (c == '-' && !words.back().empty())) {
-        words.back() += c;
-      } else if (!words.back().empty()) {
-        words.emplace_back();
-      }
-    }
-    words.emplace_back();
+    add_words(piece, words);
   }
-  std::erase_if(words, [](const std::string& word) {
-    return word.empty() || word.find_first_of("0123456789") != std::string::npos;
-  });
+  std::erase_if(words, [](const std::string& word) { return word.find_first_of("0123456789") != std::string::npos; });
   for (std::string& word : words) {
     word = word.starts_with(kSignal) ? "sig" : lower_case(word);
     if (word.size() > kShort && word.ends_with('s')) {
@@ -247,10 +252,8 @@ std::vector<ExitCodeHelp> read_exit_code_help(std::string_view markdown, const s
   std::vector<ExitCodeHelp> rows;
   for (const TableRow& row : read_tables(markdown, "Exit code")) {
     if (row.cells.size() == 4) {
-      for (const std::string& code : split(plain(row.cells[0]), ',')) {
-        rows.push_back({std::string(trim(code)), plain(row.cells[1]), plain(row.cells[2]), plain(row.cells[3]), page,
-                        row.section});
-      }
+      const auto& cells = row.cells;
+      rows.push_back({plain(cells[0]), plain(cells[1]), plain(cells[2]), plain(cells[3]), page, row.section});
     }
   }
   return rows;
