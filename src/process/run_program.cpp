@@ -8,6 +8,7 @@
 #include "process/run_program.hpp"
 
 #include "base/file_io.hpp"
+#include "process/helper_process.hpp"
 #include "process/spawn.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -38,7 +39,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostOutput = std::size_t{4} << 20U;
 constexpr milliseconds kLeastTime{2};     // for what it has said already
 constexpr milliseconds kPollInterval{2};  // its end is no event of a descriptor
-constexpr milliseconds kTimeToDie{20};    // one that hangs in a call dies later
+constexpr milliseconds kTimeToDie{20};    // and more while it waits for a CPU; one that hangs in a call dies later
 
 /// Prepares the child between fork and exec.
 struct ProgramSetup {
@@ -155,8 +156,7 @@ Result<ProgramAnswer> run_program(const ProgramRequest& request) {
   answer.end = wait_for(program, request, answer.said);
   if (answer.end != ProgramAnswer::End::ByItself) {
     (void)::kill(-program.pid, SIGKILL);
-    const auto limit = Clock::now() + kTimeToDie;
-    while (!has_ended(program.pid) && Clock::now() < limit) {
+    for (Timeout timeout(program.pid, kTimeToDie); !has_ended(program.pid) && timeout.left().count() > 0;) {
       (void)::poll(nullptr, 0, static_cast<int>(kPollInterval.count()));
     }
   }
