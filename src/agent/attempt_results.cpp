@@ -195,8 +195,7 @@ std::vector<std::string> AttemptResults::hints_for(const Failure& failure, std::
   facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
   facts.use = from_.workers.use(worker);
   const MemoryGroup& group = from_.run.memory_group;
-  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(group.oom_counter) : std::nullopt;
-  if (kills) {
+  if (const auto kills = read_oom_counter(group.oom_counter)) {
     facts.oom_kills = {.file = group.oom_counter,
                        .before = from_.preparation.oom_kills_before(),
                        .after = *kills,

@@ -101,20 +101,15 @@ std::vector<std::string> folders_of(const Hierarchy& hierarchy) {
 
 std::vector<ControlGroup> own_cgroups(std::string_view controller) {
   std::vector<Hierarchy> hierarchies = read_groups(controller);
-  for (const Mount& mount : cgroup_mounts()) {
-    for (Hierarchy& hierarchy : hierarchies) {
-      const bool is_its = hierarchy.version == 2 ? mount.type == "cgroup2"
-                                                 : mount.type == "cgroup" && has_item(mount.options, controller);
-      if (hierarchy.mount.empty() && is_its) {
-        hierarchy.mount = mount.point;
-        hierarchy.root = mount.root;
-      }
-    }
-  }
   std::vector<ControlGroup> groups;
   groups.reserve(hierarchies.size());
-  for (const Hierarchy& hierarchy : hierarchies) {
-    if (!hierarchy.mount.empty()) {
+  for (Hierarchy& hierarchy : hierarchies) {
+    const auto mount = std::ranges::find_if(cgroup_mounts(), [&](const Mount& one) {
+      return hierarchy.version == 2 ? one.type == "cgroup2" : one.type == "cgroup" && has_item(one.options, controller);
+    });
+    if (mount != cgroup_mounts().end()) {
+      hierarchy.mount = mount->point;
+      hierarchy.root = mount->root;
       groups.push_back({hierarchy.version, folders_of(hierarchy)});
     }
   }

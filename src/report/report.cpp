@@ -15,6 +15,7 @@
 #include <limits>
 #include <ranges>
 #include <set>
+#include <span>
 
 namespace muster {
 namespace {
@@ -215,7 +216,7 @@ void add_other_failures(std::vector<ReportLine>& lines, const JobEnd& end) {
   others.drop_asked();
   const auto groups = group_alike(others.listed, [](const Failure&) { return true; });
   int left = others.count;
-  for (const AlikeFailures& alike : groups | std::views::take(kShown)) {
+  for (const AlikeFailures& alike : std::span(groups).first(std::min(groups.size(), kShown))) {
     const Failure& other = *alike.front();
     const bool is_like_first = end.first_failure && is_alike(*end.first_failure, other);
     lines.push_back({Level::Warning,
@@ -343,11 +344,12 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   }
   add_skew(lines, outcome);
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
-    if (!past.is_loss || !outcome.reported_attempts.contains(past.attempt)) {  // each loss is reported once
-      lines.push_back({Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
-      if (!past.last_lines.empty()) {
-        lines.push_back({Level::Warning, "  | " + past.last_lines.back()});
-      }
+    if (past.is_loss && outcome.reported_attempts.contains(past.attempt)) {
+      continue;  // each loss is reported once
+    }
+    lines.push_back({Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
+    if (!past.last_lines.empty()) {
+      lines.push_back({Level::Warning, "  | " + past.last_lines.back()});
     }
   }
 }
@@ -366,11 +368,12 @@ void add_hang(std::vector<ReportLine>& lines, const Outcome& outcome) {
 /// "kept of rank 3: /tmp/comm_lib_trace_rank_3 (flight recorder)".
 void add_evidence(std::vector<ReportLine>& lines, const std::vector<KeptEvidence>& evidence) {
   constexpr std::size_t kShown = 8;
-  for (const KeptEvidence& one : evidence | std::views::take(kShown)) {
+  for (const KeptEvidence& one : std::span(evidence).first(std::min(evidence.size(), kShown))) {
     const std::string rank = " of rank " + to_string(one.global_rank) + ": ";
     const std::string remark = one.remark.empty() ? "" : ", " + one.remark;
-    lines.push_back({Level::Warning, one.path.empty() ? "not kept" + rank + one.kind + remark
-                                                      : "kept" + rank + one.path + " (" + one.kind + remark + ")"});
+    std::string text = one.path.empty() ? "not kept" : "kept";
+    text.append(rank).append(one.path.empty() ? one.kind : one.path + " (" + one.kind).append(remark);
+    lines.push_back({Level::Warning, text.append(one.path.empty() ? "" : ")")});
   }
   if (evidence.size() > kShown) {
     lines.push_back({Level::Warning, "kept: " + std::to_string(evidence.size() - kShown) + " more files"});

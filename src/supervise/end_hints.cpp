@@ -46,13 +46,20 @@ std::string describe_limit(const OomKills& kills) {
          "; raise the limit, or use less memory";
 }
 
+/// Empty: the kernel has killed no process for want of memory.
+std::string hint_of_memory(const EndFacts& facts) {
+  const auto& kills = facts.oom_kills;
+  if (!kills || kills->after <= kills->before) {
+    return {};
+  }
+  return std::string(facts.status.signal() == SIGKILL ? "the kernel killed" : "the kernel killed a process here") +
+         " for want of memory: oom_kill in '" + kills->file + "' went from " + std::to_string(kills->before) + " to " +
+         std::to_string(kills->after) + "; " + describe_limit(*kills);
+}
+
 /// The kernel does not report why it sent SIGKILL: its OOM counter and the CPU time are the evidence.
 std::string hint_of_kill(const EndFacts& facts) {
   const auto& kills = facts.oom_kills;
-  if (kills && kills->after > kills->before) {
-    return "the kernel killed for want of memory: oom_kill in '" + kills->file + "' went from " +
-           std::to_string(kills->before) + " to " + std::to_string(kills->after) + "; " + describe_limit(*kills);
-  }
   const auto& limit = facts.use.limits.hard_cpu_seconds;
   if (limit && is_used_up(facts.use.cpu_seconds, *limit)) {
     return "the kernel probably killed it: " + used_up(facts.use.cpu_seconds);
@@ -92,7 +99,9 @@ std::string hint_of_signal(const EndFacts& facts) {
 
 std::vector<std::string> end_hints(const EndFacts& facts) {
   std::vector<std::string> hints;
-  if (std::string hint = hint_of_signal(facts); !hint.empty()) {
+  // Also of a rank that SIGKILL did not end: its data loader, or the program of its script, may have been killed.
+  std::string memory_hint = hint_of_memory(facts);
+  if (std::string hint = memory_hint.empty() ? hint_of_signal(facts) : std::move(memory_hint); !hint.empty()) {
     hints.push_back(std::move(hint));
   }
   if (facts.last_output.find("No space left on device") != std::string::npos) {

@@ -197,7 +197,7 @@ std::string_view advice_for(const JobEnd& end) {
 }
 
 std::string describe_exit(const JobEnd& end) {
-  const std::string code = "exit code " + std::to_string(end.exit_code);
+  std::string code = "exit code " + std::to_string(end.exit_code);
   const EndRow& row = row_of(end.kind).verdict == end.verdict ? row_of(end.kind) : first_row_of(end.verdict);
   if (!row.instruction.empty()) {
     return code + ": " + std::string(row.instruction);

@@ -59,6 +59,19 @@ def test_a_worker_killed_by_the_oom_killer_is_reported_so(muster):
 @pytest.mark.skipif(
     os.geteuid() != 0 or memory_home() is None, reason="needs root and groups with limits of memory"
 )
+def test_a_child_killed_by_the_oom_killer_is_reported_with_its_rank(muster):
+    with limited_memory("child", 128 << 20) as inside:
+        script = "python3 -c 'x = bytearray(400 << 20)'; exit 3"
+        job = muster.run("--", "sh", "-c", script, through=inside, report=True)
+
+    assert job.code == 3, job.words()
+    (hint,) = hints_of(job)
+    assert hint.startswith("the kernel killed a process here for want of memory: oom_kill in '"), hint
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or memory_home() is None, reason="needs root and groups with limits of memory"
+)
 def test_a_worker_killed_from_outside_is_not_called_out_of_memory(muster):
     with limited_memory("killed", 512 << 20) as inside:
         job = muster.run("--", "sh", "-c", "kill -KILL $$", through=inside, report=True)

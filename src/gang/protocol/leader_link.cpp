@@ -134,18 +134,23 @@ std::optional<Instant> LeaderLink::next_wake() const {
   return connect_retry_.next_wake();
 }
 
+void LeaderLink::send_heartbeat(Instant now) {
+  if (!liveness_.take_heartbeat(now)) {
+    return;
+  }
+  const MemoryUse memory = membership_.config.memory_use();
+  membership_.send(Heartbeat{memory});
+  if (memory.is_short()) {
+    liveness_.hurry(now);
+  }
+}
+
 void LeaderLink::on(const Wake& /*wake*/, Instant now) {
   if (membership_.is_leader) {
     return;  // woken for the lease only
   }
   if (membership_.is_linked) {
-    if (liveness_.take_heartbeat(now)) {
-      const MemoryUse memory = membership_.config.memory_use();
-      membership_.send(Heartbeat{memory});
-      if (memory.is_short()) {
-        liveness_.hurry(now);
-      }
-    }
+    send_heartbeat(now);
     if (std::string silence = liveness_.silence(now); !silence.empty()) {
       cut_off(std::move(silence), now);
     } else if (membership_.has_workers() && now >= must_be_gone()) {

@@ -48,6 +48,8 @@ class LeaderLink {
   /// An id that differs for each agent and each dial.
   [[nodiscard]] std::string incarnation() const { return connect_retry_.incarnation(); }
 
+  /// Sends one if it is due, with this node's memory.
+  void send_heartbeat(Instant now);
   void seek(const std::string& why, Instant now);
   void lose(const std::string& why, Instant now);
   void give_up(Instant now);

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/prctl.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -43,6 +43,17 @@ TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
   EXPECT_TRUE(end_hints(facts)[0].ends_with("is 2 as before, which counts no groups below it"));
 }
 
+TEST(EndHints, SaysThatAProcessOfARankWasKilledForWantOfMemory) {
+  EndFacts facts;
+  facts.status = ExitStatus::exited(1);
+  facts.oom_kills = OomKills{"memory.events", 0, 1, std::uint64_t{1} << 30U};
+  EXPECT_EQ(end_hints(facts),
+            Hints{"the kernel killed a process here for want of memory: oom_kill in 'memory.events' went from 0 to 1; "
+                  "the limit is 1.0 GiB; raise the limit, or use less memory"});
+  facts.oom_kills->after = 0;
+  EXPECT_EQ(end_hints(facts), Hints{});
+}
+
 TEST(EndHints, DoesNotGuessWhereTheCounterCannotBeRead) {
   const Hints hints = end_hints(ended_by(SIGKILL));
   ASSERT_EQ(hints.size(), 1U);
