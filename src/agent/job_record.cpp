@@ -92,16 +92,17 @@ Result<> JobRecord::open() {
     trace_ = loop_.queues().logs().open(path_for(options.trace->value));
     loop_.queues().logs().write(*trace_, ledger::kTraceBegin);
   }
-  if (options.metrics) {
-    const auto endpoint = TRY(metrics_endpoint(*options.metrics));
-    if (endpoint) {
-      server_.on_request = std::bind_front(&JobRecord::send_page, this);
-      if (const auto started = server_.start(*endpoint); !started) {  // such as another node of the job on this host
-        log_warning(started.error().message + "; going on without metrics");
-      }
-    } else {
-      metrics_file_ = path_for(options.metrics->value);
-    }
+  if (!options.metrics) {
+    return {};
+  }
+  const auto endpoint = TRY(metrics_endpoint(*options.metrics));
+  if (!endpoint) {
+    metrics_file_ = path_for(options.metrics->value);
+    return {};
+  }
+  server_.on_request = std::bind_front(&JobRecord::send_page, this);
+  if (const auto started = server_.start(*endpoint); !started) {  // such as another node of the job on this host
+    log_warning(started.error().message + "; going on without metrics");
   }
   return {};
 }

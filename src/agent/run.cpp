@@ -3,6 +3,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/rank_folders.hpp"
+#include "agent/run_folder.hpp"
 #include "agent/worker_starter.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"

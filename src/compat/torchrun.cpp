@@ -357,6 +357,22 @@ Result<> translate_script(Translation& t) {
   return {};
 }
 
+/// As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store
+/// unless a variable says otherwise.
+/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py; use_agent_store of dynamic_rendezvous.py.
+void set_defaults(Translation& t) {
+  constexpr const char* kUnshared = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
+  if (t.snapshot.variable(kUnshared) == "1" && !t.line.settings.has("store")) {
+    t.set("store", {"worker", from_variable(kUnshared)});
+  }
+  for (const auto& [name, value] :
+       {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
+    if (!t.line.settings.has(name) && !t.settings.contains(name)) {
+      t.set(name, {value, default_of("torchrun")});
+    }
+  }
+}
+
 }  // namespace
 
 Result<> translate_torchrun(Translation& t) {
@@ -378,19 +394,7 @@ Result<> translate_torchrun(Translation& t) {
     if (seconds && !t.settings.contains("grace")) {
       t.set("grace", {*seconds, from_variable(kShutdown)});
     }
-    // As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store
-    // unless a variable says otherwise.
-    // Source: _invoke_run of torch/distributed/elastic/agent/server/api.py; use_agent_store of dynamic_rendezvous.py.
-    constexpr const char* kUnshared = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
-    if (t.snapshot.variable(kUnshared) == "1" && !t.line.settings.has("store")) {
-      t.set("store", {"worker", from_variable(kUnshared)});
-    }
-    for (const auto& [name, value] :
-         {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
-      if (!t.line.settings.has(name) && !t.settings.contains(name)) {
-        t.set(name, {value, default_of("torchrun")});
-      }
-    }
+    set_defaults(t);
     translate_input(t);
   }
   return translate_script(t);

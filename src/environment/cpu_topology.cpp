@@ -73,22 +73,30 @@ std::vector<int> sharers_of_last_cache(const std::string& folder) {
   return sharers;
 }
 
+void put_on_node(std::map<int, CpuPlace>& cpus, const std::vector<int>& members, int node) {
+  for (const int cpu : members) {
+    if (const auto at = cpus.find(cpu); at != cpus.end()) {
+      at->second.numa_node = node;
+    }
+  }
+}
+
+void read_packages(std::map<int, CpuPlace>& cpus, const std::string& folder) {
+  for (auto& [cpu, place] : cpus) {
+    const std::string package = first_line(folder + "/cpu" + std::to_string(cpu) + "/topology/physical_package_id");
+    place.package = parse_integer(package, 0, 1'000'000).value_or(0);  // some ARM hosts say -1
+  }
+}
+
 void read_cpus(std::map<int, CpuPlace>& cpus, const std::string& system) {
   const auto cpus_of_node = [&](int node) {
     return read_list(system + "/node/node" + std::to_string(node) + "/cpulist");
   };
   // Without a directory of nodes (a kernel without NUMA) all CPUs stay on node 0.
   for (const int node : numbered_entries(system + "/node", "node")) {
-    for (const int cpu : cpus_of_node(node)) {
-      if (const auto at = cpus.find(cpu); at != cpus.end()) {
-        at->second.numa_node = node;
-      }
-    }
+    put_on_node(cpus, cpus_of_node(node), node);
   }
-  for (auto& [cpu, place] : cpus) {
-    const std::string package = first_line(system + "/cpu/cpu" + std::to_string(cpu) + "/topology/physical_package_id");
-    place.package = parse_integer(package, 0, 1'000'000).value_or(0);  // some ARM hosts say -1
-  }
+  read_packages(cpus, system + "/cpu");
   name_groups(cpus, &CpuPlace::core, [&](int cpu) {
     return read_list(system + "/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
   });

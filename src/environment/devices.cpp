@@ -143,6 +143,15 @@ bool is_amd_gpu(const std::string& properties) {
   return units != values.end() && units->second > 0;
 }
 
+/// Source: AWS Neuron, "Neuron Sysfs User Guide", core_count.
+int count_neuron_cores(const std::string& root, int device) {
+  const std::string count =
+      first_line(root + "/sys/class/neuron_device/neuron" + std::to_string(device) + "/core_count");
+  constexpr int kMost = 1'024;
+  constexpr int kUsual = 2;  // of Trainium 1 and Inferentia 2
+  return parse_integer(count, 1, kMost).value_or(kUsual);
+}
+
 /// Counts Gaudi devices only: the kernel's class accel has those of other vendors as well. Source: Linux,
 /// drivers/accel.
 int count_gaudi(const std::string& root) {
@@ -152,6 +161,18 @@ int count_gaudi(const std::string& root) {
     count += first_line(folder + "/device/vendor") == kHabana ? 1 : 0;
   }
   return count;
+}
+
+/// Counts GPUs of the class "other display controller": GPUs in processors and desktop GPUs are VGA controllers. The
+/// driver xe has a directory for each tile.
+void count_intel(HostDevices& devices, const std::string& root) {
+  for (const int number : numbered_entries(root + "/dev/dri", "renderD")) {
+    const std::string folder = root + "/sys/class/drm/renderD" + std::to_string(number) + "/device";
+    if (first_line(folder + "/vendor") == kIntel && first_line(folder + "/class").starts_with("0x0380")) {
+      ++devices.intel;
+      devices.intel_tiles += std::max(1, static_cast<int>(numbered_entries(folder, "tile").size()));
+    }
+  }
 }
 
 /// Counts the VFIO groups of newer generations, which have no device file of their own. Google's network cards have
@@ -186,12 +207,7 @@ void note_file(HostDevices& devices, DeviceDirectory& elsewhere, std::string_vie
     devices.ascend_ids.push_back(*id);
   }
   if (const auto id = number_behind("neuron", name)) {
-    // Source: AWS Neuron, "Neuron Sysfs User Guide", core_count.
-    const std::string count =
-        first_line(root + "/sys/class/neuron_device/neuron" + std::to_string(*id) + "/core_count");
-    constexpr int kMost = 1'024;
-    constexpr int kUsual = 2;  // of Trainium 1 and Inferentia 2
-    devices.cores_of_neuron = parse_integer(count, 1, kMost).value_or(kUsual);
+    devices.cores_of_neuron = count_neuron_cores(root, *id);
     devices.neuron_cores += devices.cores_of_neuron;
   }
 }
@@ -213,15 +229,7 @@ HostDevices count_host_devices(const std::string& root) {
   const bool has_any = devices.nvidia + devices.ascend + devices.amd + devices.neuron_cores > 0;
   if (!has_any && (elsewhere.has_folders || elsewhere.tpu_files > 0)) {
     devices.gaudi = std::max(devices.gaudi, count_gaudi(root));
-    // Counts GPUs of the class "other display controller": GPUs in processors and desktop GPUs are VGA controllers. The
-    // driver xe has a directory for each tile.
-    for (const int number : numbered_entries(root + "/dev/dri", "renderD")) {
-      const std::string folder = root + "/sys/class/drm/renderD" + std::to_string(number) + "/device";
-      if (first_line(folder + "/vendor") == kIntel && first_line(folder + "/class").starts_with("0x0380")) {
-        ++devices.intel;
-        devices.intel_tiles += std::max(1, static_cast<int>(numbered_entries(folder, "tile").size()));
-      }
-    }
+    count_intel(devices, root);
     devices.tpu = count_tpu_chips(root, elsewhere.tpu_files);
   }
   return devices;

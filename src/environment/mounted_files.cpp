@@ -129,6 +129,15 @@ void read_file(std::map<std::string, std::string>& files, const std::string& pat
   }
 }
 
+void read_descriptor(std::map<std::string, std::string>& files, const std::string& number) {
+  const std::string path = "/proc/self/fd/" + number;
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  if (!error) {
+    files.insert_or_assign(path, target.string());
+  }
+}
+
 void read_place(std::map<std::string, std::string>& files, const Place& place) {
   for (const std::string& name : entries_of(place.folder)) {
     if (name.ends_with(place.ending)) {
@@ -164,12 +173,7 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
   }
   for (const char* const variable : kDescriptors) {
     if (const auto number = snapshot.variable(variable)) {
-      const std::string path = "/proc/self/fd/" + *number;
-      std::error_code error;
-      const std::filesystem::path target = std::filesystem::read_symlink(path, error);
-      if (!error) {
-        files.insert_or_assign(path, target.string());
-      }
+      read_descriptor(files, *number);
     }
   }
   return files;

@@ -112,16 +112,24 @@ bool use_placeholder(const std::vector<std::string>& texts, const std::string& p
   return std::ranges::any_of(texts, [&](const std::string& text) { return text.find(written) != std::string::npos; });
 }
 
+namespace {
+
+void add_placeholders(std::set<std::string>& names, const std::string& text) {
+  std::size_t open = std::string::npos;
+  for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at + 1)) {
+    if (text[at] == '}' && open != std::string::npos) {
+      names.insert(text.substr(open + 1, at - open - 1));
+    }
+    open = text[at] == '{' ? at : std::string::npos;
+  }
+}
+
+}  // namespace
+
 std::set<std::string> used_placeholders(const std::vector<std::string>& texts) {
   std::set<std::string> names;
   for (const std::string& text : texts) {
-    std::size_t open = std::string::npos;
-    for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at + 1)) {
-      if (text[at] == '}' && open != std::string::npos) {
-        names.insert(text.substr(open + 1, at - open - 1));
-      }
-      open = text[at] == '{' ? at : std::string::npos;
-    }
+    add_placeholders(names, text);
   }
   return names;
 }

@@ -227,6 +227,19 @@ const Platform kAzureml = {.name = "azureml",
 
 namespace {
 
+/// Reads "10.0.0.4:3000,10.0.0.5:3001" of releases before 1.0.
+Result<> read_openpai_list(PlatformFacts& facts, const Sourced<std::string>& list) {
+  HostList hosts{{}, list.source};
+  for (const std::string& word : listed_words(list.value)) {
+    const std::string host = split_endpoint(word).host;
+    if (!read_address({host, list.source})) {
+      return wrong_value({shortened(word), list.source}, "host:port");
+    }
+    hosts.value.push_back(host);
+  }
+  return take_hosts(facts, hosts);
+}
+
 Result<> read_openpai(PlatformFacts& facts, const Snapshot& snapshot) {
   const std::string role = snapshot.variable("PAI_CURRENT_TASK_ROLE_NAME").value_or("");
   const std::string count_name = "PAI_TASK_ROLE_TASK_COUNT_" + role;
@@ -234,16 +247,7 @@ Result<> read_openpai(PlatformFacts& facts, const Snapshot& snapshot) {
     facts.nodes = TRY(read_node_count(*count));
   }
   if (const auto list = sourced_variable(snapshot, "PAI_TASK_ROLE_" + role + "_HOST_LIST")) {
-    // Reads "10.0.0.4:3000,10.0.0.5:3001" of releases before 1.0.
-    HostList hosts{{}, list->source};
-    for (const std::string& word : listed_words(list->value)) {
-      const std::string host = split_endpoint(word).host;
-      if (!read_address({host, list->source})) {
-        return wrong_value({shortened(word), list->source}, "host:port");
-      }
-      hosts.value.push_back(host);
-    }
-    return take_hosts(facts, hosts);
+    return read_openpai_list(facts, *list);
   }
   const auto first = sourced_variable(snapshot, "PAI_HOST_IP_" + role + "_0");
   if (first && !facts.master_address) {

@@ -32,6 +32,15 @@ void see(State& state, const RuleList& rules, const InstancePlace* server = null
   }
 }
 
+void see_each(State& state, const RuleList& of_servers, const RuleList& of_devices) {
+  for (const InstancePlace& server : state.table.layout.instances) {
+    see(state, of_servers, &server);
+    for (auto device = server.devices.begin(); !of_devices.empty() && device != server.devices.end(); ++device) {
+      see(state, of_devices, &server, &*device);
+    }
+  }
+}
+
 }  // namespace
 
 std::string path_of(const State& state, const Item& item) {
@@ -81,13 +90,7 @@ void apply(State& state, std::span<const Rule> rules) {
   }
   for (auto& [pass, of] : passes) {
     see(state, of[Root]);
-    const RuleList& of_devices = of[EachDevice];
-    for (const InstancePlace& server : state.table.layout.instances) {
-      see(state, of[EachServer], &server);
-      for (auto device = server.devices.begin(); !of_devices.empty() && device != server.devices.end(); ++device) {
-        see(state, of_devices, &server, &*device);
-      }
-    }
+    see_each(state, of[EachServer], of[EachDevice]);
     for (const Rule* rule : of[AllDevices]) {
       see_all_devices(state, *rule);
     }

@@ -69,30 +69,37 @@ LauncherActions LauncherState::on_ended(std::size_t node, const ExitStatus& stat
   Node& ended = nodes_[node];
   ended.has_ended = true;
   if (ended.bye) {
-    // Handles the first orderly exit of an agent: the job is over, and so the other agents exit too.
-    LauncherActions actions;
-    if (!std::exchange(is_ending_, true)) {
-      if (const auto late = nodes_that_have_not_come(); !late.empty()) {
-        actions.emplace_back(EndShells{late});  // an agent that comes now would find no job
-      }
-      actions.emplace_back(StartLauncherGrace{});
-    }
-    return after_an_end(std::move(actions));
+    return after_the_gang();
   }
   const std::string words = last_line.empty() ? status.describe() : last_line;
   const std::string loss = name_of(node) + " was lost: " + words;
   if (is_ending_) {
-    // An agent that loses the launcher stops the job, and the other agents may end before the launcher sees the loss.
-    const bool has_stopped_unasked = !end_ && !stop_signal_ && std::ranges::any_of(nodes_, [](const Node& one) {
-      return one.bye == ExitStatus::signalled(SIGTERM).shell_code();
-    });
-    if (ended.has_come && has_stopped_unasked) {
+    if (ended.has_come && has_stopped_unasked()) {
       end_ = make_end(EndKind::Lost, loss);
     }
     return after_an_end({});
   }
   return ended.has_come ? fail(make_end(EndKind::Lost, loss))
                         : fail(end_without(status, name_of(node) + " did not come: " + words));
+}
+
+/// An agent that loses the launcher stops the job, and the other agents may end before the launcher sees the loss.
+bool LauncherState::has_stopped_unasked() const {
+  return !end_ && !stop_signal_ && std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
+    return node.bye == ExitStatus::signalled(SIGTERM).shell_code();
+  });
+}
+
+/// Handles the first orderly exit of an agent: the job is over, and so the other agents exit too.
+LauncherActions LauncherState::after_the_gang() {
+  LauncherActions actions;
+  if (!std::exchange(is_ending_, true)) {
+    if (const auto late = nodes_that_have_not_come(); !late.empty()) {
+      actions.emplace_back(EndShells{late});  // an agent that comes now would find no job
+    }
+    actions.emplace_back(StartLauncherGrace{});
+  }
+  return after_an_end(std::move(actions));
 }
 
 LauncherActions LauncherState::on_not_started(std::size_t node, const Error& why) {

@@ -78,6 +78,8 @@ class LauncherState {
   };
 
   [[nodiscard]] LauncherActions fail(JobEnd end);
+  [[nodiscard]] bool has_stopped_unasked() const;
+  [[nodiscard]] LauncherActions after_the_gang();
   [[nodiscard]] LauncherActions after_an_end(LauncherActions actions);
   [[nodiscard]] std::string name_of(std::size_t node) const;
   [[nodiscard]] std::vector<std::size_t> nodes_that_have_not_come() const;

@@ -133,15 +133,19 @@ StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
   route.control_filter = std::make_unique<ControlLineFilter>(input_.job.nonce);
   route.control_filter->on_control = [this, node, is_error](const std::string& kind, const std::string& text) {
     if (kind == kHello) {
-      output_.change_routes(node, [&](StreamRoute& changed) {
-        if (changed.is_error == is_error) {
-          changed.framer.set_prefix("");
-        }
-      });
+      drop_prefix(node, is_error);
     }
     on_control(node, kind, text);
   };
   return route;
+}
+
+void RemoteLauncher::drop_prefix(std::size_t node, bool is_error) {
+  output_.change_routes(node, [&](StreamRoute& route) {
+    if (route.is_error == is_error) {
+      route.framer.set_prefix("");
+    }
+  });
 }
 
 void RemoteLauncher::on_control(std::size_t node, const std::string& kind, const std::string& text) {

@@ -113,6 +113,7 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   [[nodiscard]] Result<> start(std::size_t node);
   void on_control(std::size_t node, const std::string& kind, const std::string& text);
   [[nodiscard]] StreamRoute make_route(std::size_t node, bool is_error);
+  void drop_prefix(std::size_t node, bool is_error);
 
   // Events.
   void on_signal(int signal) override;

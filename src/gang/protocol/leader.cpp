@@ -153,18 +153,22 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
   }
   attempt_end_.on_tick(now);
   if (attempt_end_.is_stop_overdue(now)) {
-    for (const LinkId link : attempt_end_.take_late_nodes(now)) {
-      const Member* const member = gang_.roster.find(link);
-      if (member != nullptr && !member->has_ended) {
-        gang_.say(Level::Warning, "node " + to_string(*member->node_rank) + ", " + describe(*member) +
-                                      ", does not say that its workers have ended: going on without it");
-        lose(link, "did not say that its workers have ended", now);
-        gang_.drop(link);
-      }
-    }
+    give_up_late_nodes(now);
   }
   if (gang_.state == State::Finishing && now >= goodbye_.deadline()) {
     goodbye_.drop_all_links();
+  }
+}
+
+void Leader::give_up_late_nodes(Instant now) {
+  for (const LinkId link : attempt_end_.take_late_nodes(now)) {
+    const Member* const member = gang_.roster.find(link);
+    if (member != nullptr && !member->has_ended) {
+      gang_.say(Level::Warning, "node " + to_string(*member->node_rank) + ", " + describe(*member) +
+                                    ", does not say that its workers have ended: going on without it");
+      lose(link, "did not say that its workers have ended", now);
+      gang_.drop(link);
+    }
   }
 }
 

@@ -104,6 +104,7 @@ class Leader {
   void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
   void withdraw_notice(Instant now);
   void carry_out(const ExchangeOutcome& outcome, Instant now);
+  void give_up_late_nodes(Instant now);
   void continue_without(LinkId link, int signal, Instant now);
   void lose(LinkId link, const std::string& why, Instant now);
   void release(LinkId link, const std::string& why, Instant now);

@@ -208,18 +208,22 @@ std::string Rendezvous::describe_waiting(const std::string& how) const {
          (is_all ? ", and their node ranks have a gap" : "") + (absent.empty() ? "" : ": " + absent);
 }
 
+void Rendezvous::resolve_hosts() {
+  std::vector<std::string> names;
+  for (const int seat : gang_.roster.missing()) {
+    const auto index = static_cast<std::size_t>(seat);
+    if (index < gang_.config.hosts.size() && gang_.config.hosts[index] && names.size() < kHostsLookedUp) {
+      names.push_back(*gang_.config.hosts[index]);
+    }
+  }
+  if (!names.empty()) {
+    gang_.actions.emplace_back(LookUpHosts{std::move(names)});
+  }
+}
+
 void Rendezvous::report_progress(Instant now) {
   if (timer_.take_resolve(now)) {
-    std::vector<std::string> names;
-    for (const int seat : gang_.roster.missing()) {
-      const auto index = static_cast<std::size_t>(seat);
-      if (index < gang_.config.hosts.size() && gang_.config.hosts[index] && names.size() < kHostsLookedUp) {
-        names.push_back(*gang_.config.hosts[index]);
-      }
-    }
-    if (!names.empty()) {
-      gang_.actions.emplace_back(LookUpHosts{std::move(names)});
-    }
+    resolve_hosts();
   }
   if (!timer_.take_progress(now) || timer_.is_ending()) {
     return;

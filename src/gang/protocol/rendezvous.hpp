@@ -59,6 +59,7 @@ class Rendezvous {
   [[nodiscard]] bool is_seat_in_doubt(Instant now);
   bool end_for_missing_nodes(Instant now);
   [[nodiscard]] std::string describe_waiting(const std::string& how) const;
+  void resolve_hosts();
   void report_progress(Instant now);
 
   GangState& gang_;
