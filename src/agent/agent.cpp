@@ -19,6 +19,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace muster {
@@ -50,7 +51,10 @@ class MemoryReader {
   }
 
  private:
-  static int mebibytes(std::uint64_t bytes) { return static_cast<int>(bytes >> 20U); }
+  static int mebibytes(std::uint64_t bytes) {
+    constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+    return static_cast<int>(std::min(bytes >> 20U, kMost));
+  }
 
   const MemoryGroup* group_;
   std::optional<std::chrono::steady_clock::time_point> read_at_;

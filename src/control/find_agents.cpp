@@ -324,10 +324,13 @@ bool is_id_of(const std::string& wanted, const std::string& job_id) {
 /// call the machine.
 std::string place_of(const std::string& rendezvous) {
   const std::size_t port = rendezvous.rfind(':');
-  Snapshot here;
-  std::array<char, 256> name{};
-  here.host_name = ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-  here.addresses = Lazy<std::vector<std::string>>(local_addresses);
+  static const Snapshot here = [] {  // asked for once, however many agents are compared
+    Snapshot machine;
+    std::array<char, 256> name{};
+    machine.host_name = ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+    machine.addresses = Lazy<std::vector<std::string>>(local_addresses);
+    return machine;
+  }();
   const bool is_here = port != std::string::npos && is_this_host(rendezvous.substr(0, port), here);
   return is_here ? rendezvous.substr(port) : rendezvous;
 }
@@ -369,7 +372,7 @@ std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
 bool FoundAgent::is_of_same_job(const FoundAgent& other) const {
   const bool is_same = rendezvous.empty()
                            ? pid == other.pid && (pid > 0 || socket == other.socket)
-                           : place_of(rendezvous) == place_of(other.rendezvous) && job_id == other.job_id;
+                           : job_id == other.job_id && place_of(rendezvous) == place_of(other.rendezvous);
   return is_same && peer.uid == other.peer.uid;
 }
 

@@ -33,14 +33,19 @@ bool has_any(const std::string& text, const std::vector<std::string_view>& patte
                      [&](std::string_view pattern) { return text.find(pattern) != std::string::npos; });
 }
 
+/// True for lower-case words that name the rank which was missed.
+bool names_another_rank(const std::string& words) {
+  static const std::vector<std::string_view> naming_words = patterns_of("names ");
+  return has_any(words, naming_words);
+}
+
 /// Classifies by the output of the process alone. A message that names the rank that was missed is more than a
 /// consequence, though it quotes what a lost peer looks like.
 FailureKind trace_of_words(const std::vector<std::string>& last_lines, const std::string& error_message) {
-  static const std::vector<std::string_view> naming_words = patterns_of("names ");
   static const std::vector<std::string_view> peer_words = patterns_of("peer ");
   static const std::vector<std::string_view> trace_words = patterns_of("trace ");
   const std::string words = lower_case(join(last_lines, "\n") + "\n" + error_message);
-  if (has_any(words, naming_words)) {
+  if (names_another_rank(words)) {
     return FailureKind::Traceback;
   }
   if (has_any(words, peer_words)) {
@@ -103,9 +108,8 @@ Failure take_most_likely(std::vector<Failure>& suspects) {
 }
 
 void prefer_own_error(Failure& first, OtherFailures& others) {
-  static const std::vector<std::string_view> naming_words = patterns_of("names ");
   const auto reason = std::ranges::find_if(others.listed, [](const Failure& other) {
-    return other.was_asked && !has_any(lower_case(join(other.last_lines, "\n")), naming_words);
+    return other.was_asked && !names_another_rank(lower_case(join(other.last_lines, "\n")));
   });
   if (reason == others.listed.end() || classify(first) != FailureKind::LostPeer) {
     return;

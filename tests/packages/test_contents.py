@@ -111,7 +111,7 @@ def test_licence_texts_cover_all_linked_libraries(packages, files_of):
         assert texts[f"{source}.txt"].startswith(f"SPDX-License-Identifier: {expression}\n"), source
 
 
-# What a scanner finds in the texts. It knows no exceptions: those of GCC and Linux are in the first line of their text.
+# Licences that a scanner finds in the texts. It knows no exceptions: those of GCC and Linux are in the first line of their text.
 FOUND_BY_SCANNER = {
     "LICENSE": "Apache-2.0",
     "boost1.81.txt": "BSL-1.0",
