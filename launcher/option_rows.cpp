@@ -7,6 +7,8 @@
 #include "platforms/cluster.hpp"
 #include "requests.hpp"
 #include "run/hang_variables.hpp"
+#include "run/standby_options.hpp"
+#include "standby/standby_rules.hpp"
 
 #include <array>
 
@@ -151,6 +153,14 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "An attempt made progress if this file has changed. Without it, one that fails within a minute on the same rank "
      "in the same way as the one before made none.",
      kInto<&RestartPolicy::progress_file, read_file_name>},
+    {"standby", "WHAT", "Restarting",
+     "Keep a process ready for each rank of a Python program, which has imported what the program imports, so that a "
+     "restart begins without importing again: auto, or the modules to import, such as torch,numpy. off is the default.",
+     kInto<&StandbyOptions::modules, standby::read_modules>},
+    {"standby-after", "SECONDS", "Restarting",
+     "The first standby is made so long after the workers have started, when they are done with their own imports. "
+     "Default: 60.",
+     kInto<&StandbyOptions::after, read_seconds>},
     {"grace", "SECONDS", "Stopping",
      "Time between asking workers to end (SIGTERM) and killing them. Default: 30. A repeated request leaves it as it "
      "is; "

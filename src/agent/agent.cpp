@@ -97,7 +97,8 @@ Agent::Agent(const RunContext& run, GuardLink link)
       services_(loop_, shutdown_.pending_work(), run_, gang_, attempt_),
       reporter_(loop_, run_, gang_, services_, attempt_),
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
-      suspend_requests_(loop_, shutdown_, run.options, gang_) {
+      suspend_requests_(loop_, shutdown_, run.options, gang_),
+      standbys_(loop_.io(), run_, shutdown_.pending_work()) {
   services_.on_ranks_met = [this](std::chrono::nanoseconds time) {
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
     record({.kind = ledger::Kind::RanksMet});
@@ -148,6 +149,7 @@ void Agent::on_guard_lost() {
     attempt_->act_on_failures();  // before the end: a worker that failed earlier is its reason
   }
   gang_.notify(gang::GuardGone{});
+  standbys_.end();
   if (attempt_) {
     attempt_->kill();  // whatever the gang decides: without the guard, no process may outlive this agent
   }
@@ -224,7 +226,9 @@ void Agent::act(const gang::StartAttempt& wanted) {
   }
   auto services = services_.take(plan);
   const AttemptInput input{
-      loop_.io(), run_, loop_.guard(), services_.sidecars(), loop_.helpers(), loop_.page(), control_.hangs().record()};
+      loop_.io(), run_, loop_.guard(), services_.sidecars(), loop_.helpers(), loop_.page(), control_.hangs().record(),
+      standbys_};
+  standbys_.begin_attempt(plan);
   attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, loop_.queues(), std::move(plan),
                                        std::move(services));
   shutdown_.pending_work().add(name_of(*attempt_), [this] { return attempt_->describe_living(); });
@@ -239,6 +243,7 @@ void Agent::act(const gang::StopAttempt& stop) {
   shutdown_.watch_end();
   control_.note_stopping();
   ask_who_waits();
+  standbys_.end_attempt();
   attempt_->stop(stop.signal, stop.reason, stop.most_grace);
   if (attempt_->has_logged_order()) {
     outcome_.reported_attempts.insert(attempt_->plan().placement.attempt);
@@ -298,6 +303,7 @@ void Agent::on_first_failure(const Failure& failure) {
 
 void Agent::on_over() {
   shutdown_.pending_work().remove(name_of(*attempt_));
+  standbys_.end_attempt();
   shutdown_.cancel_watch();
   record({.kind = ledger::Kind::AttemptOver});
   if (!shutdown_.has_begun()) {

@@ -11,6 +11,7 @@
 #include "agent/process_loop.hpp"
 #include "agent/service_requests.hpp"
 #include "agent/shutdown.hpp"
+#include "agent/standbys.hpp"
 #include "agent/startup_exchange.hpp"
 #include "agent/status_reporter.hpp"
 #include "agent/suspend_requests.hpp"
@@ -82,6 +83,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   StatusReporter reporter_;
   JobControl control_;
   SuspendRequests suspend_requests_;
+  Standbys standbys_;
   std::unique_ptr<Attempt> attempt_;  ///< null: none has started
   Outcome outcome_;  ///< filled in as the job goes on; `notices` has the keys that ranks waited for in the store
 };

@@ -44,7 +44,8 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       supervisor_(deciding_workers(plan_)),
       workers_(plan_, input.run.inherited,
                {input.run.variables,
-                plan_.is_transparent ? std::string() : add_marker(input.run.variables, input.run.marker)}),
+                plan_.is_transparent ? std::string() : add_marker(input.run.variables, input.run.marker)},
+               &input.standbys),
       services_(std::move(services)),
       preparation_(input, plan_, streams_, *services_),
       starter_(input, plan_, workers_, streams_, preparation_),
@@ -62,7 +63,10 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
     successes_.want_all();
   }
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
-  streams_.on_first_output = [this](std::size_t worker) { record({.kind = ledger::Kind::FirstOutput}, worker); };
+  streams_.on_first_output = [this, &standbys = input.standbys](std::size_t worker) {
+    standbys.note_first_line();
+    record({.kind = ledger::Kind::FirstOutput}, worker);
+  };
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
   starter_.on_started = [this](std::size_t worker) {
     log_.on_started(worker);

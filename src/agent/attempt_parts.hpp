@@ -3,6 +3,7 @@
 // Input of the parts of an attempt.
 
 #include "agent/hang/hang_record.hpp"
+#include "agent/standbys.hpp"
 #include "process/helper_process.hpp"
 #include "process/sidecars.hpp"
 #include "run/run_context.hpp"
@@ -22,6 +23,7 @@ struct AttemptInput {
   HelperProcesses& helpers;
   const GuardSharedMemory& page;
   HangRecord& hang_record;
+  Standbys& standbys;
 };
 
 }  // namespace muster

@@ -34,7 +34,12 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       sweeper_(::getpid()),
       grace_(*this, input.io, input.run.options.grace),
       look_(input.io, input.helpers),
-      kill_loop_(*this, input.io, workers, sweeper_, input.helpers),
+      kill_loop_(*this, input.io, workers, sweeper_,
+                 [&input = input_] {
+                   std::set<pid_t> pids = input.standbys.pids();
+                   pids.insert(input.helpers.pids().begin(), input.helpers.pids().end());
+                   return pids;
+                 }),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }),
       last_moment_(input.io, kLastMoment, [this] { on_event(GraceEnded{}); }),
@@ -152,7 +157,13 @@ void StopSequence::cancel() {
 }
 
 bool StopSequence::is_nothing_left() const {
-  return !Reaper::has_children() || sweeper_.has_only_held(input_.helpers.pids());
+  if (!Reaper::has_children()) {
+    return true;
+  }
+  std::set<pid_t> others = input_.helpers.pids();
+  const std::set<pid_t> standbys = input_.standbys.pids();
+  others.insert(standbys.begin(), standbys.end());
+  return sweeper_.has_only_held(others) || (!standbys.empty() && sweeper_.has_only(others));
 }
 
 std::optional<StopSentByGuard> StopSequence::sent_by_guard() const {
@@ -288,6 +299,7 @@ void StopSequence::check_rank_orphans() {
 std::set<pid_t> StopSequence::excluded() const {
   std::set<pid_t> pids = input_.sidecars.pids();
   pids.insert(input_.helpers.pids().begin(), input_.helpers.pids().end());
+  pids.merge(input_.standbys.pids());
   return pids;
 }
 

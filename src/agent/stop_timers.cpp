@@ -53,7 +53,7 @@ void KillLoop::start() {
 
 void KillLoop::round() {
   workers_.signal_all(SIGKILL);  // needs no /proc
-  const std::vector<Process> found = sweeper_.kill_round(excluded_.pids());
+  const std::vector<Process> found = sweeper_.kill_round(excluded_());
   const bool is_blind = workers_.living_pids().empty() && !is_proc_ours();
   blind_rounds_ = is_blind ? blind_rounds_ + 1 : 0;
   timer_.start(kKillRound, [this] { round(); });

@@ -4,12 +4,16 @@
 
 #include "agent/workers.hpp"
 #include "process/descendants.hpp"
-#include "process/helper_process.hpp"
 #include "process/timers.hpp"
 
 #include <boost/asio/io_context.hpp>
 
+#include <sys/types.h>
+
 #include <chrono>
+#include <functional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -51,12 +55,12 @@ class Grace {
   std::chrono::milliseconds length_;
 };
 
-/// Sends SIGKILL in rounds until nothing is left, because killing races with forking.
+/// Sends SIGKILL in rounds until nothing is left but what is `excluded`, because killing races with forking.
 class KillLoop {
  public:
   KillLoop(StopTimersOwner& owner, boost::asio::io_context& io, const Workers& workers, Sweeper& sweeper,
-           const HelperProcesses& excluded)
-      : owner_(owner), timer_(io), workers_(workers), sweeper_(sweeper), excluded_(excluded) {}
+           std::function<std::set<pid_t>()> excluded)
+      : owner_(owner), timer_(io), workers_(workers), sweeper_(sweeper), excluded_(std::move(excluded)) {}
 
   void start();
   void cancel() { timer_.cancel(); }
@@ -70,7 +74,7 @@ class KillLoop {
   Timer timer_;
   const Workers& workers_;
   Sweeper& sweeper_;
-  const HelperProcesses& excluded_;
+  std::function<std::set<pid_t>()> excluded_;
   Clock::time_point deadline_{};
   int blind_rounds_ = 0;  ///< rounds without a living worker and without /proc
 };

@@ -44,34 +44,55 @@ void forbid_core_files(pid_t process) {
 
 }  // namespace
 
-Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings)
-    : plan_(plan), surroundings_(std::move(surroundings)), spawner_(inherited), states_(plan.workers.size()) {}
+Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings,
+                 Standbys* standbys)
+    : plan_(plan),
+      surroundings_(std::move(surroundings)),
+      standbys_(standbys),
+      spawner_(inherited),
+      states_(plan.workers.size()) {}
 
 Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   const WorkerPlan& planned = plan_.workers[worker];
-  auto ends = TRY(make_output_ends(how.output));
-  terminal_refusal_ = ends.refusal;
-  const StreamEnds& theirs = ends.workers;
   SpawnRequest request = request_of(planned);
   request.executable = how.executable;
   request.environment = environment_of(planned);
   request.standard_input = how.standard_input;
-  request.standard_output = (theirs.out ? theirs.out : theirs.error).get();
-  request.standard_error = theirs.error.get();
   request.leads_session = how.leads_session;
   request.terminal = how.terminal;
-  // Connected first: if a log file cannot be made, there is no process to kill.
-  TRY(how.connect(std::move(ends.ours)));
-  auto spawned = TRY(spawner_.spawn(request));
-  memory_refusal_ = spawned.memory_refusal;
+  auto standby = standbys_ == nullptr ? std::nullopt : standbys_->take(worker, request, how.output);
+  if (standby) {
+    note_start(worker, how, standby->pid, std::move(standby->pidfd));
+    if (auto connected = how.connect(std::move(standby->ours)); !connected) {
+      this->signal(worker, SIGKILL);
+      return connected;
+    }
+  } else {
+    auto ends = TRY(make_output_ends(how.output));
+    terminal_refusal_ = ends.refusal;
+    SpawnRequest started = standbys_ == nullptr ? request : standbys_->with_notes(worker, request);
+    started.standard_output = (ends.workers.out ? ends.workers.out : ends.workers.error).get();
+    started.standard_error = ends.workers.error.get();
+    // Connected first: if a log file cannot be made, there is no process to kill.
+    TRY(how.connect(std::move(ends.ours)));
+    auto spawned = TRY(spawner_.spawn(started));
+    memory_refusal_ = spawned.memory_refusal;
+    note_start(worker, how, spawned.pid, std::move(spawned.pidfd));
+  }
+  if (standbys_ != nullptr) {
+    standbys_->note_start(worker, states_[worker].pid, std::move(request), how.output);
+  }
+  return {};
+}
+
+void Workers::note_start(std::size_t worker, const WorkerStart& how, pid_t pid, UniqueFd pidfd) {
   State& state = states_[worker];
   state = {};
-  state.pid = spawned.pid;
+  state.pid = pid;
   state.is_alive = true;
   state.leads_session = how.leads_session;
   state.started = Clock::now();
-  reaper_.watch(worker, spawned.pid, std::move(spawned.pidfd));
-  return {};
+  reaper_.watch(worker, pid, std::move(pidfd));
 }
 
 void Workers::note_end(const Death& death) {

@@ -2,6 +2,7 @@
 
 // The worker processes of this node: starts and signals them, knows their pids and times.
 
+#include "agent/standbys.hpp"
 #include "base/file_io.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"
@@ -42,9 +43,12 @@ struct WorkerStart {
 
 class Workers {
  public:
-  Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings);
+  /// `standbys` may become workers; null: none.
+  Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings,
+          Standbys* standbys = nullptr);
 
-  /// Starts a worker after `connect` has taken its output. Fails as `connect` and `Spawner::spawn` do.
+  /// Starts a worker after `connect` has taken its output, or lets its standby become the worker. Fails as `connect` and
+  /// `Spawner::spawn` do.
   [[nodiscard]] Result<> start(std::size_t worker, const WorkerStart& how);
 
   /// To be called when a worker has been reaped: from now on its pid may be reused.
@@ -133,8 +137,11 @@ class Workers {
   [[nodiscard]] std::optional<std::size_t> find_by(const Is& is_it) const;
   [[nodiscard]] std::vector<std::string> environment_of(const WorkerPlan& worker) const;
 
+  void note_start(std::size_t worker, const WorkerStart& how, pid_t pid, UniqueFd pidfd);
+
   const LaunchPlan& plan_;
   InheritedEnvironment surroundings_;
+  Standbys* standbys_;
   Spawner spawner_;
   Reaper reaper_;
   std::vector<State> states_;

@@ -346,6 +346,11 @@ bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   return has_held && descendants(all, root_, excluded).empty();
 }
 
+bool Sweeper::has_only(const std::set<pid_t>& excluded) const {
+  const auto is_other = [&](pid_t child) { return !excluded.contains(child); };
+  return std::ranges::none_of(own_children(), is_other) && descendants(read_processes(), root_, excluded).empty();
+}
+
 bool Sweeper::send_stop_signal(const std::vector<Process>& processes, int signal) {
   bool has_new = false;
   for (const Process& process : processes) {

@@ -120,6 +120,9 @@ class Sweeper {
   /// they may belong to processes that fork faster than a scan reads.
   [[nodiscard]] bool has_only_held(const std::set<pid_t>& excluded) const;
 
+  /// True if nothing but these processes and what they have started is left.
+  [[nodiscard]] bool has_only(const std::set<pid_t>& excluded) const;
+
   /// Sends `signal` once to each process, and SIGCONT, because a stopped one could not handle it. True: some had not
   /// got it before.
   bool send_stop_signal(const std::vector<Process>& processes, int signal);

@@ -91,6 +91,9 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
       ::dup2(request.standard_error, STDERR_FILENO) < 0) {
     return "connecting its standard streams";
   }
+  if (request.passed >= 0 && ::fcntl(request.passed, F_SETFD, 0) != 0) {
+    return "passing a descriptor";
+  }
   if (!request.working_directory.empty() && ::chdir(request.working_directory.c_str()) != 0) {
     return "entering its working directory";
   }

@@ -26,6 +26,7 @@ struct SpawnRequest {
   int standard_input = -1;               ///< descriptors of ours; the child gets copies
   int standard_output = -1;
   int standard_error = -1;
+  int passed = -1;                ///< another descriptor of ours, which the child has under the same number; -1: none
   bool leads_session = false;     ///< a new one, without a terminal; otherwise ours
   int terminal = -1;              ///< if given, the child's group becomes its foreground group
   std::vector<int> cpus;          ///< the only ones it may use; empty: ours

@@ -40,7 +40,7 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       sweeper_(::getpid()),
       deaths_(loop_.io(), ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(*this, loop_.io(), input.options.grace + kMoreThanTheirGrace),
-      kill_loop_(*this, loop_.io(), shells_, sweeper_, loop_.helpers()),
+      kill_loop_(*this, loop_.io(), shells_, sweeper_, [this] { return loop_.helpers().pids(); }),
       last_bytes_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }),
       heartbeat_timer_(loop_.io()),
       silence_timer_(loop_.io()),

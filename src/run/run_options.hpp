@@ -7,6 +7,7 @@
 #include "process/inherited.hpp"
 #include "run/hang_options.hpp"
 #include "run/selection.hpp"
+#include "run/standby_options.hpp"
 #include "run/suspend_options.hpp"
 #include "supervise/supervisor.hpp"
 
@@ -75,6 +76,7 @@ struct RunOptions {
   LocalRank input_rank{};  ///< for ChosenWorker
   SuspendOptions suspend;
   HangOptions hangs;
+  StandbyOptions standby;
   std::string state_folder;  ///< of the job, kept between its runs; empty: not wanted
   std::string host_name;
   std::optional<LauncherInfo> launcher;  ///< empty: not started by a remote launcher

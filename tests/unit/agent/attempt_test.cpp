@@ -115,8 +115,8 @@ class AttemptTest : public testing::Test {
   }
 
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(first_end_, AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, hang_record_}, queues_,
-                     plan(script), std::make_unique<Services>(std::move(services)));
+    attempt_.emplace(first_end_, AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, hang_record_, standbys_},
+                     queues_, plan(script), std::make_unique<Services>(std::move(services)));
     attempt_->start();
     const auto deadline = Clock::now() + 20s;
     while (!first_end_.is_over && Clock::now() < deadline) {
@@ -138,6 +138,8 @@ class AttemptTest : public testing::Test {
   GuardSharedMemory& page_ = **GuardSharedMemory::make();
   HelperProcesses helpers_{page_};
   OutputQueues queues_{io_, helpers_, 5s};
+  PendingWork pending_;
+  Standbys standbys_{io_, run_, pending_};
   HangRecord hang_record_{queues_.logs()};
   Sidecars sidecars_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;

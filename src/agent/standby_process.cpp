@@ -1,0 +1,116 @@
+// Starts a standby, and talks to it by a pair of sockets.
+#include "agent/standby_process.hpp"
+
+#include "process/descendants.hpp"
+#include "process/priority.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// For messages, which a process takes at once unless it is stopped.
+constexpr std::chrono::milliseconds kMessageTimeout{100};
+
+}  // namespace
+
+Result<StandbyProcess> StandbyProcess::start(Spawner& spawner, const SpawnRequest& worker,
+                                             const OutputConnection& output, const std::string& folder,
+                                             const standby::Imports& imports) {
+  StandbyProcess standby;
+  auto ends = TRY(make_output_ends(output));
+  int pair[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    return system_error("making a pair of sockets", errno);
+  }
+  standby.socket_ = UniqueFd(pair[0]);
+  const UniqueFd theirs(pair[1]);
+  (void)::fcntl(pair[0], F_SETFL, O_NONBLOCK);  // of a socket of ours it cannot fail; Python's end blocks
+  standby.request_ = worker;
+  standby.output_ = output;
+  const UniqueFd null_input = open_null(NullFor::Reading);
+  SpawnRequest request = standby::with_our_file(worker, folder, "stand_by", theirs.get());
+  request.standard_input = worker.standard_input == STDIN_FILENO ? STDIN_FILENO : null_input.get();
+  request.standard_output = (ends.workers.out ? ends.workers.out : ends.workers.error).get();
+  request.standard_error = ends.workers.error.get();
+  standby.ours_ = std::move(ends.ours);
+  auto spawned = TRY(spawner.spawn(request));
+  standby.pid_ = spawned.pid;
+  standby.pidfd_ = std::move(spawned.pidfd);
+  if (!standby.pidfd_) {
+    return Error{ErrorKind::System, "the kernel has no pidfds"};
+  }
+  const bool is_paced = !lower_priority(standby.pid_);
+  if (write_all(standby.socket(), standby::imports_message(imports, is_paced), kMessageTimeout).missing > 0) {
+    return Error{ErrorKind::System, "it does not read"};
+  }
+  return standby;
+}
+
+StandbyProcess& StandbyProcess::operator=(StandbyProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(pidfd_, other.pidfd_);
+  std::swap(socket_, other.socket_);
+  std::swap(ours_, other.ours_);
+  std::swap(request_, other.request_);
+  std::swap(output_, other.output_);
+  std::swap(is_ready_, other.is_ready_);
+  return *this;
+}
+
+StandbyProcess::~StandbyProcess() {
+  const auto process = pid_ > 0 && !has_ended() ? find_process(pid_) : std::nullopt;
+  if (process) {
+    restore_priority(pid_);  // it needs a CPU to end
+    kill_descendants(pid_);
+    signal_exactly(*process, SIGKILL);
+  }
+}
+
+bool StandbyProcess::has_ended() const {
+  pollfd end{pidfd_.get(), POLLIN, 0};
+  return ::poll(&end, 1, 0) > 0;
+}
+
+std::uint64_t StandbyProcess::size() const {
+  const std::string pages = read_regular_file("/proc/" + std::to_string(pid_) + "/statm").value_or("");
+  const std::size_t second = pages.find(' ');
+  std::uint64_t count = 0;
+  (void)std::from_chars(pages.data() + std::min(second + 1, pages.size()), pages.data() + pages.size(), count);
+  return count * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::string StandbyProcess::obstacle(const SpawnRequest& worker, const OutputConnection& output) const {
+  if (!is_ready_) {
+    return "its imports were not done";
+  }
+  const auto process = has_ended() ? std::nullopt : find_process(pid_);
+  if (!process) {
+    return "it had ended";
+  }
+  if (process->state != 'S') {  // stopped, or in a call that does not end
+    return std::string("it is in state ") + process->state;
+  }
+  return output_ == output ? standby::misfit(request_, worker) : "its output goes elsewhere";
+}
+
+std::optional<StartedStandby> StandbyProcess::become(const SpawnRequest& worker) && {
+  restore_priority(pid_);
+  if (write_all(socket_.get(), standby::order_message(request_, worker), kMessageTimeout).missing > 0) {
+    return std::nullopt;
+  }
+  return StartedStandby{std::exchange(pid_, -1), std::move(pidfd_), std::move(ours_)};
+}
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+#pragma once
+
+// One standby: its start, its imports, and its order to become a worker. Private to src/agent.
+
+#include "base/file_io.hpp"
+#include "process/spawn.hpp"
+#include "standby/standby_rules.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace muster {
+
+/// A standby that has become a worker: a child of ours, which leads a session.
+struct StartedStandby {
+  pid_t pid = -1;
+  UniqueFd pidfd;
+  StreamEnds ours;  ///< of its output
+};
+
+/// A process of Python that imports modules and then waits for an order. Its output stays in its pipes until it is a worker.
+class StandbyProcess {
+ public:
+  /// Starts it by the request of the worker. `folder` has sitecustomize.py. Fails as `Spawner::spawn` does, and without
+  /// pidfds.
+  [[nodiscard]] static Result<StandbyProcess> start(Spawner& spawner, const SpawnRequest& worker,
+                                                    const OutputConnection& output, const std::string& folder,
+                                                    const standby::Imports& imports);
+  StandbyProcess(StandbyProcess&& other) noexcept { *this = std::move(other); }
+  StandbyProcess& operator=(StandbyProcess&& other) noexcept;
+  StandbyProcess(const StandbyProcess&) = delete;
+  StandbyProcess& operator=(const StandbyProcess&) = delete;
+  /// Kills it, unless it has become a worker.
+  ~StandbyProcess();
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Readable when it ends.
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }
+  /// From which its answer comes: "ready", or "no REASON".
+  [[nodiscard]] int socket() const { return socket_.get(); }
+  void note_ready() { is_ready_ = true; }
+  [[nodiscard]] bool is_ready() const { return is_ready_; }
+  /// Bytes of memory that it has, those that it shares among them.
+  [[nodiscard]] std::uint64_t size() const;
+
+  /// Why it cannot become this worker: "it has ended"; empty: it can.
+  [[nodiscard]] std::string obstacle(const SpawnRequest& worker, const OutputConnection& output) const;
+  /// Orders it to become the worker, with our priority. Empty: it has ended meanwhile.
+  [[nodiscard]] std::optional<StartedStandby> become(const SpawnRequest& worker) &&;
+
+ private:
+  StandbyProcess() = default;
+  [[nodiscard]] bool has_ended() const;
+
+  pid_t pid_ = -1;
+  UniqueFd pidfd_;
+  UniqueFd socket_;
+  StreamEnds ours_;
+  SpawnRequest request_;
+  OutputConnection output_;
+  bool is_ready_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,395 @@
+// Decides when a standby is made, used and given up, by the rules of standby/.
+#include "agent/standbys.hpp"
+
+#include "base/log.hpp"
+#include "base/ranks.hpp"
+#include "base/text.hpp"
+#include "environment/cgroups.hpp"
+#include "process/descendants.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+
+namespace muster {
+namespace {
+
+constexpr const char* kPendingName = "the end of the standbys";
+/// An import that uses no CPU for so long waits for something.
+constexpr std::chrono::seconds kStallLimit{30};
+/// Imports at a quarter of a CPU take minutes where there are many.
+constexpr std::chrono::minutes kImportLimit{15};
+constexpr std::chrono::seconds kMemoryInterval{10};
+/// Between looks at the notes of a worker that has not begun to import.
+constexpr std::chrono::seconds kNotesInterval{1};
+/// Bytes of a standby, before the first one is known: PyTorch takes 160 MB to itself.
+constexpr std::uint64_t kUsualSize = std::uint64_t{512} << 20U;
+
+/// True if the machine and our memory group have room for so many bytes more.
+bool have_room(const MemoryGroup& group, std::uint64_t size) {
+  const auto machine = standby::read_meminfo(read_regular_file("/proc/meminfo").value_or(""));
+  if (!machine || !standby::has_room(*machine, size)) {
+    return false;
+  }
+  const auto used = read_used_memory(group);
+  return !used || standby::has_room({group.limit - std::min(*used, group.limit), group.limit}, size);
+}
+
+/// Writes the file into the folder, each time: where the folder is in shared memory, it may be removed while the job runs. A
+/// Python that did not find it would run the program.
+Result<> write_module(const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  return failed ? Result<>(system_error("cannot make '" + folder + "'", failed.value()))
+                : write_whole_file(folder + "/sitecustomize.py", standby_module());
+}
+
+/// A file in memory of a size that cannot change. Empty: the kernel refuses.
+UniqueFd make_notes() {
+  UniqueFd notes(::memfd_create("muster-imports", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const bool is_made = notes && ::ftruncate(notes.get(), standby::kMostNotes) == 0 &&
+                       ::fcntl(notes.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
+  return is_made ? std::move(notes) : UniqueFd();
+}
+
+std::string read_notes(const UniqueFd& notes) {
+  std::string text(notes ? standby::kMostNotes : 0, '\0');
+  const ssize_t count = ::pread(notes.get(), text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return text;
+}
+
+}  // namespace
+
+Standbys::Standbys(boost::asio::io_context& io, const RunContext& run, PendingWork& pending)
+    : io_(io),
+      run_(run),
+      pending_(pending),
+      spawner_(run.inherited),
+      make_timer_(io),
+      progress_timer_(io),
+      memory_timer_(io),
+      size_(kUsualSize) {}
+
+void Standbys::begin_attempt(const LaunchPlan& plan) {
+  if (!are_wanted() || plan.is_transparent) {
+    return;
+  }
+  end_attempt();
+  if (making_) {  // the workers need the CPU
+    drop(workers_[making_->worker]);
+  }
+  for (std::size_t i = plan.workers.size(); i < workers_.size(); ++i) {
+    drop(workers_[i]);
+  }
+  workers_.resize(plan.workers.size());
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i].rank = plan.workers[i].global_rank.value;
+    workers_[i].program = standby::find_python_program(plan.workers[i].argv);
+    workers_[i].request.reset();
+    workers_[i].notes.reset();
+  }
+  gain_ = {.attempt = plan.placement.attempt, .began = Clock::now()};
+  has_told_ready_ = false;
+  if (plan.placement.restarts < run_.job.gang.config.options.restarts.max_restarts) {
+    make_timer_.start(run_.options.standby.after, [this] { make_next(); });
+  }
+}
+
+std::optional<StartedStandby> Standbys::take(std::size_t worker, const SpawnRequest& request,
+                                             const OutputConnection& output) {
+  if (worker >= workers_.size() || !workers_[worker].program) {
+    return std::nullopt;
+  }
+  Worker& here = workers_[worker];
+  if (!here.standby) {
+    if (!living_.empty() || gain_.taken > 0) {
+      gain_.cold["no standby was made"].push_back(here.rank);
+    }
+    return std::nullopt;
+  }
+  const std::string obstacle = here.standby->obstacle(request, output);
+  const pid_t pid = here.standby->pid();
+  auto started = obstacle.empty() ? std::move(*here.standby).become(request) : std::nullopt;
+  if (!started) {
+    gain_.cold[obstacle.empty() ? "it had ended" : obstacle].push_back(here.rank);
+    drop(here);
+    return std::nullopt;
+  }
+  here.standby.reset();
+  living_.erase(pid);
+  ++gain_.taken;
+  return started;
+}
+
+SpawnRequest Standbys::with_notes(std::size_t worker, SpawnRequest request) {
+  if (worker >= workers_.size() || !workers_[worker].program || !request.leads_session || run_.run_folder.empty()) {
+    return request;
+  }
+  Worker& here = workers_[worker];
+  const auto notes_same = [&](const Worker& other) {
+    return other.notes && other.program->words == here.program->words;
+  };
+  if (imports_.contains(here.program->words) || refused_.contains(here.program->words) ||
+      std::ranges::any_of(workers_, notes_same)) {
+    return request;
+  }
+  const std::string folder = run_.run_folder + "/standby";
+  here.notes = make_notes();
+  if (const auto written = write_module(folder); here.notes && written) {
+    const auto what = run_.options.standby.modules->empty() ? "learn" : "answer";
+    return standby::with_our_file(std::move(request), folder, what, here.notes.get());
+  }
+  here.notes.reset();
+  return request;
+}
+
+void Standbys::note_start(std::size_t worker, pid_t pid, SpawnRequest request, const OutputConnection& output) {
+  if (worker < workers_.size() && workers_[worker].program) {
+    workers_[worker].pid = pid;
+    workers_[worker].request = std::move(request);
+    workers_[worker].output = output;
+  }
+}
+
+// --- Making -------------------------------------------------------------------------------------
+
+void Standbys::make_next() {
+  const auto worker = std::ranges::find_if(workers_, [this](const Worker& one) {
+    return one.program && one.request && !one.standby && !refused_.contains(one.program->words);
+  });
+  if (worker == workers_.end()) {
+    if (ready() > 0 && !std::exchange(has_told_ready_, true)) {
+      log_info("standbys: " + count_of(ready(), "rank") + " can restart without importing again");
+    }
+    return;
+  }
+  if (!imports_.contains(worker->program->words) && !is_done_with_imports(*worker)) {
+    make_timer_.start(kNotesInterval, [this] { make_next(); });
+  } else if (!have_room(run_.memory_group, size_)) {
+    log_info("standbys: too little memory is free for one more; " + std::to_string(ready()) + " are ready");
+  } else if (const auto made = make(*worker); !made) {
+    refuse(*worker, made.error().message);
+    make_timer_.start({}, [this] { make_next(); });
+  } else {
+    making_.emplace(Making{static_cast<std::size_t>(worker - workers_.begin()),
+                           Descriptor(io_, ::fcntl(worker->standby->socket(), F_DUPFD_CLOEXEC, 3))});
+    read_answer();
+    progress_timer_.start(kStallLimit, [this] { check_progress(); });
+  }
+}
+
+Result<> Standbys::make(Worker& worker) {
+  if (!is_proc_ours()) {
+    return Error{ErrorKind::System, "/proc does not show this machine's processes"};
+  }
+  const standby::Imports imports = TRY(imports_of(worker));
+  imports_[worker.program->words] = imports;
+  const std::string folder = run_.run_folder + "/standby";
+  TRY(write_module(folder));
+  worker.standby = TRY(StandbyProcess::start(spawner_, *worker.request, worker.output, folder, imports));
+  watch(*worker.standby);
+  if (!memory_timer_.is_pending()) {
+    memory_timer_.start(kMemoryInterval, [this] { check_memory(); });
+  }
+  return {};
+}
+
+/// The pid of a worker of the program that takes notes, and what it has noted. Empty: none has notes.
+std::pair<pid_t, standby::Imports> Standbys::notes_about(const standby::PythonProgram& program) const {
+  const auto noting = std::ranges::find_if(
+      workers_, [&](const Worker& other) { return other.notes && other.program->words == program.words; });
+  return noting == workers_.end() ? std::pair<pid_t, standby::Imports>(-1, {})
+                                  : std::pair(noting->pid, standby::read_imports(read_notes(noting->notes), program));
+}
+
+/// False: the worker that takes notes may not have begun to import, and has some time left for it.
+bool Standbys::is_done_with_imports(const Worker& worker) const {
+  const auto [pid, imports] = notes_about(*worker.program);
+  const bool has_noted = imports.process > 0 && (!imports.modules.empty() || !imports.end.empty() ||
+                                                 !run_.options.standby.modules->empty() || imports.process != pid);
+  return has_noted || Clock::now() - gain_.began > run_.options.standby.after + kStallLimit;
+}
+
+/// The imports of the program, as far as a worker has noted them. Fails if its Python has not imported our file.
+Result<standby::Imports> Standbys::imports_of(const Worker& worker) const {
+  if (const auto known = imports_.find(worker.program->words); known != imports_.end()) {
+    return known->second;
+  }
+  auto [pid, imports] = notes_about(*worker.program);
+  if (imports.process < 0 || imports.process != pid) {
+    return Error{ErrorKind::System, imports.process < 0 ? "its Python does not import sitecustomize from PYTHONPATH"
+                                                        : "another program starts its Python"};
+  }
+  if (const auto& given = *run_.options.standby.modules; !given.empty()) {
+    imports.modules = given;
+  }
+  if (imports.modules.empty()) {
+    return Error{ErrorKind::System, "it imports nothing that can be imported ahead" +
+                                        (imports.end.empty() ? "" : ": before its first import " + imports.end)};
+  }
+  return imports;
+}
+
+void Standbys::read_answer() {
+  making_->answers.async_read_some(
+      boost::asio::buffer(making_->buffer),
+      [this, pid = workers_[making_->worker].standby->pid()](const boost::system::error_code& error, std::size_t size) {
+        const bool is_over = !making_ || workers_[making_->worker].standby->pid() != pid;
+        if (is_over || error == boost::asio::error::operation_aborted) {
+          return;
+        }
+        making_->answer.append(making_->buffer.data(), size);
+        constexpr std::size_t kMostAnswer = 4096;
+        const std::size_t end = making_->answer.find('\n');
+        if (end == std::string::npos && !error && making_->answer.size() < kMostAnswer) {
+          read_answer();
+        } else {
+          const std::string answer = making_->answer.substr(0, std::min(end, making_->answer.size()));
+          end_making(answer == "ready"           ? ""
+                     : answer.starts_with("no ") ? answer.substr(3)
+                                                 : "it ended while it imported");
+        }
+      });
+}
+
+void Standbys::end_making(const std::string& why_not) {
+  Worker& worker = workers_[making_->worker];
+  progress_timer_.cancel();
+  making_.reset();
+  if (why_not.empty()) {
+    worker.standby->note_ready();
+    size_ = std::max(size_ == kUsualSize ? 0 : size_, worker.standby->size());
+  } else {
+    refuse(worker, why_not);
+  }
+  make_next();
+}
+
+void Standbys::check_progress() {
+  Worker& worker = workers_[making_->worker];
+  const auto process = find_process(worker.standby->pid());
+  const bool is_slow = Clock::now() - making_->began > kImportLimit;
+  if (process && process->cpu_ticks > making_->cpu_ticks && !is_slow) {
+    making_->cpu_ticks = process->cpu_ticks;
+    progress_timer_.start(kStallLimit, [this] { check_progress(); });
+    return;
+  }
+  end_making(is_slow ? "its imports take longer than 15 min" : "its imports use no CPU for 30 s");
+}
+
+void Standbys::check_memory() {
+  const bool has_standbys = std::ranges::any_of(workers_, [](const Worker& one) { return one.standby.has_value(); });
+  if (!has_standbys) {
+    return;
+  }
+  memory_timer_.start(kMemoryInterval, [this] { check_memory(); });
+  if (!have_room(run_.memory_group, 0)) {
+    log_info("standbys: little memory is left, so they are ended");
+    make_timer_.cancel();
+    drop_all();
+  }
+}
+
+void Standbys::refuse(Worker& worker, const std::string& why) {
+  log_info("no standbys for '" + join(worker.program->words, " ") + "': " + why);
+  refused_.insert(worker.program->words);
+  drop(worker);
+}
+
+// --- Ending -------------------------------------------------------------------------------------
+
+void Standbys::watch(const StandbyProcess& standby) {
+  const auto [watched, is_new] =
+      living_.emplace(standby.pid(), Descriptor(io_, ::fcntl(standby.pidfd(), F_DUPFD_CLOEXEC, 3)));
+  const auto on_end = [this, pid = standby.pid()](const boost::system::error_code& error) {
+    if (error) {
+      return;  // it has become a worker
+    }
+    living_.erase(pid);
+    if (living_.empty()) {
+      pending_.remove(kPendingName);
+    }
+  };
+  watched->second.async_wait(Descriptor::wait_read, on_end);
+}
+
+void Standbys::drop(Worker& worker) {
+  if (making_ && &workers_[making_->worker] == &worker) {
+    making_.reset();
+    progress_timer_.cancel();
+  }
+  worker.standby.reset();
+}
+
+void Standbys::drop_all() {
+  std::ranges::for_each(workers_, std::bind_front(&Standbys::drop, this));
+}
+
+void Standbys::end_attempt() {
+  make_timer_.cancel();
+  if (gain_.taken > 0 || !gain_.cold.empty()) {
+    tell_gain("");
+  }
+}
+
+void Standbys::end() {
+  end_attempt();
+  memory_timer_.cancel();
+  drop_all();
+  if (!living_.empty()) {
+    pending_.add(kPendingName);
+  }
+}
+
+std::set<pid_t> Standbys::pids() const {
+  std::set<pid_t> pids;
+  for (const auto& [pid, pidfd] : living_) {
+    pids.insert(pid);
+  }
+  return pids;
+}
+
+std::size_t Standbys::ready() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(workers_, [](const Worker& one) { return one.standby && one.standby->is_ready(); }));
+}
+
+// --- Sentences ----------------------------------------------------------------------------------
+
+void Standbys::note_first_line() {
+  const double seconds = std::chrono::duration<double>(Clock::now() - gain_.began).count();
+  if (!are_wanted() || gain_.is_told) {
+    return;
+  }
+  if (gain_.taken == 0 && gain_.cold.empty()) {
+    last_cold_ = {gain_.attempt, seconds};
+    gain_.is_told = true;
+    return;
+  }
+  std::string text = ", first line after " + format_seconds(seconds) + " s";
+  if (last_cold_) {
+    text += " (attempt " + std::to_string(last_cold_->first) + ": " + format_seconds(last_cold_->second) + " s)";
+  }
+  tell_gain(text);
+}
+
+void Standbys::tell_gain(const std::string& first_line) {
+  if (std::exchange(gain_.is_told, true)) {
+    return;
+  }
+  std::string text = "attempt " + std::to_string(gain_.attempt) + ": " + std::to_string(gain_.taken) + " of " +
+                     count_of(workers_.size(), "rank") + " from standby" + first_line;
+  for (const auto& [why, ranks] : gain_.cold) {
+    text += "; " + describe_ranks(ranks) + " started cold: " + why;
+  }
+  log_info(text);
+}
+
+}  // namespace muster

@@ -1,0 +1,126 @@
+#pragma once
+
+// Standbys: for each worker of this node that Python runs, a process that has done the worker's imports and becomes the worker at
+// a restart (docs/standby.md). Private to src/agent.
+
+#include "agent/shutdown.hpp"
+#include "agent/standby_process.hpp"
+#include "plan/launch_plan.hpp"
+#include "process/timer.hpp"
+#include "run/run_context.hpp"
+#include "standby/standby_rules.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+/// Makes standbys, one after the other, while an attempt runs. They are no workers: no attempt waits for them, and their end is never
+/// a failure. They die with the agent, as workers do.
+class Standbys {
+ public:
+  /// The references outlive it.
+  Standbys(boost::asio::io_context& io, const RunContext& run, PendingWork& pending);
+
+  [[nodiscard]] bool are_wanted() const { return run_.options.standby.modules.has_value(); }
+
+  /// To be called before the workers of the plan start.
+  void begin_attempt(const LaunchPlan& plan);
+  /// Lets the worker's standby become the worker, if it is ready and fits. Empty: the worker has to be started.
+  [[nodiscard]] std::optional<StartedStandby> take(std::size_t worker, const SpawnRequest& request,
+                                                   const OutputConnection& output);
+  /// The request of a worker that is started, with what makes it note its imports if that is needed.
+  [[nodiscard]] SpawnRequest with_notes(std::size_t worker, SpawnRequest request);
+  /// The worker has started by this request, without the descriptors of its output.
+  void note_start(std::size_t worker, pid_t pid, SpawnRequest request, const OutputConnection& output);
+  /// A worker has written its first line.
+  void note_first_line();
+  /// The attempt ends: no standby is made before the next one.
+  void end_attempt();
+  /// The job ends: kills them. They are pending work until they are gone.
+  void end();
+
+  /// Those that have neither become workers nor ended.
+  [[nodiscard]] std::set<pid_t> pids() const;
+  /// Those that are ready.
+  [[nodiscard]] std::size_t ready() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Descriptor = boost::asio::posix::stream_descriptor;
+
+  struct Worker {
+    int rank = 0;
+    std::optional<standby::PythonProgram> program;
+    std::optional<SpawnRequest> request{};  ///< by which it was started in this attempt
+    OutputConnection output{};
+    pid_t pid = -1;
+    UniqueFd notes{};  ///< of its imports
+    std::optional<StandbyProcess> standby{};
+  };
+  /// The standby that imports.
+  struct Making {
+    std::size_t worker = 0;
+    Descriptor answers;
+    std::string answer{};
+    std::array<char, 512> buffer{};
+    unsigned long cpu_ticks = 0;  ///< when it was last looked at
+    Clock::time_point began = Clock::now();
+  };
+  /// The starts of the workers of an attempt.
+  struct Gain {
+    int attempt = 0;
+    Clock::time_point began{};
+    std::size_t taken = 0;
+    std::map<std::string, std::vector<int>> cold{};  ///< ranks that did not start from a standby, by the reason
+    bool is_told = false;
+  };
+
+  void make_next();
+  [[nodiscard]] Result<> make(Worker& worker);
+  [[nodiscard]] std::pair<pid_t, standby::Imports> notes_about(const standby::PythonProgram& program) const;
+  [[nodiscard]] bool is_done_with_imports(const Worker& worker) const;
+  [[nodiscard]] Result<standby::Imports> imports_of(const Worker& worker) const;
+  void read_answer();
+  /// The standby that imports is ready; else `why_not` says why it will not be.
+  void end_making(const std::string& why_not);
+  void check_progress();
+  void check_memory();
+  /// No standby of the program will be made any more.
+  void refuse(Worker& worker, const std::string& why);
+  void watch(const StandbyProcess& standby);
+  void drop(Worker& worker);
+  void drop_all();
+  void tell_gain(const std::string& first_line);
+
+  boost::asio::io_context& io_;
+  const RunContext& run_;
+  PendingWork& pending_;
+  Spawner spawner_;
+  std::vector<Worker> workers_;
+  std::map<pid_t, Descriptor> living_;                            ///< pidfds of all that have not become workers
+  std::map<std::vector<std::string>, standby::Imports> imports_;  ///< by the words of a program
+  std::set<std::vector<std::string>> refused_;                    ///< programs
+  std::optional<Making> making_;
+  Timer make_timer_;
+  Timer progress_timer_;
+  Timer memory_timer_;
+  std::uint64_t size_;  ///< of the largest standby, in bytes
+  bool has_told_ready_ = false;
+  Gain gain_;
+  std::optional<std::pair<int, double>> last_cold_;  ///< an attempt without standbys, and seconds to its first line
+};
+
+}  // namespace muster

@@ -1,0 +1,217 @@
+// Decides about standbys, by text alone.
+#include "standby/standby_rules.hpp"
+
+#include "base/text.hpp"
+#include "compat/known_launchers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+#include <span>
+
+namespace muster::standby {
+namespace {
+
+/// Variables that may differ between two attempts: a library reads them, if at all, when the ranks meet and not when it is
+/// imported. Ranks are not among them: lightning.fabric.utilities.rank_zero reads RANK at its import.
+constexpr auto kMayDiffer = std::to_array<std::string_view>({
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "MS_SCHED_HOST",
+    "MS_SCHED_PORT",
+    "MUSTER_LAST_VERDICT",
+    "MUSTER_RESTART_COUNT",
+    "NCCL_RAS_ADDR",
+    "TORCHELASTIC_ERROR_FILE",
+    "TORCHELASTIC_RESTART_COUNT",
+    "TORCHELASTIC_TIMER_FILE",
+    "TORCH_FR_DEBUG_INFO_PIPE_FILE",
+    "TORCH_FR_DUMP_TEMP_FILE",
+    "TORCH_HCCL_DEBUG_INFO_PIPE_FILE",
+    "TORCH_HCCL_DEBUG_INFO_TEMP_FILE",
+    "TORCH_NCCL_DEBUG_INFO_PIPE_FILE",
+    "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
+});
+
+constexpr std::size_t kMostNameBytes = 256;
+
+bool is_module_name(std::string_view name) {
+  const auto may_stand = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           byte >= 0x80;  // a letter of another script
+  };
+  return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, may_stand) &&
+         name.find_first_of("0123456789.") != 0 && !name.ends_with('.') && name.find("..") == std::string_view::npos;
+}
+
+/// True if Python would not import a module from PYTHONPATH, or has no place for one: -E, -I and -S, also in "-uE".
+bool ignores_our_file(std::span<const std::string> options) {
+  return std::ranges::any_of(options, [](const std::string& word) {
+    return word.size() > 1 && word[0] == '-' && word[1] != '-' &&
+           word.find_first_of("EIS") < word.find_first_of("mcWX");
+  });
+}
+
+using Variables = std::map<std::string_view, std::string_view>;
+
+Variables variables_of(const SpawnRequest& request) {
+  Variables variables;
+  for (const std::string_view entry : request.environment) {
+    const std::size_t end = std::min(entry.find('='), entry.size());
+    variables[entry.substr(0, end)] = entry.substr(std::min(end + 1, entry.size()));
+  }
+  return variables;
+}
+
+/// Names that have another value in one of them, or are missing there.
+std::set<std::string_view> names_that_differ(const Variables& one, const Variables& other) {
+  std::set<std::string_view> names;
+  std::vector<Variables::value_type> entries;
+  std::ranges::set_symmetric_difference(one, other, std::back_inserter(entries));
+  for (const auto& [name, value] : entries) {
+    names.insert(name);
+  }
+  return names;
+}
+
+std::string framed(const std::string& bytes) {
+  return std::to_string(bytes.size()) + "\n" + bytes;
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<std::string>>> read_modules(const Sourced<std::string>& given) {
+  using Modules = std::optional<std::vector<std::string>>;
+  if (given.value == "off" || given.value == "auto") {
+    return given.value == "off" ? Modules() : Modules(std::in_place);
+  }
+  std::vector<std::string> modules = split(given.value, ',');
+  if (modules.empty() || !std::ranges::all_of(modules, is_module_name)) {
+    return wrong_value(given, "off, auto, or modules of Python such as torch,numpy.linalg");
+  }
+  return Modules(std::move(modules));
+}
+
+std::optional<PythonProgram> find_python_program(const std::vector<std::string>& argv) {
+  if (argv.empty() || !is_python(argv.front())) {
+    return std::nullopt;
+  }
+  const PythonRun run = read_python_words(argv);
+  const std::size_t words = argv.size() - run.arguments.size();
+  if ((run.script.empty() && run.module.empty()) || ignores_our_file(std::span(argv).subspan(1, words - 1))) {
+    return std::nullopt;
+  }
+  return PythonProgram{{argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(words)},
+                       run.module.substr(0, run.module.find('.'))};
+}
+
+Imports read_imports(std::string_view notes, const PythonProgram& program) {
+  Imports imports;
+  std::set<std::string, std::less<>> failed;
+  const std::string_view text = notes.substr(0, std::min(notes.find('\0'), notes.size()));
+  const std::vector<std::string> lines =
+      split(text.substr(0, text.rfind('\n') + 1), '\n');  // the last may be half a line
+  if (lines.empty()) {
+    return imports;
+  }
+  imports.process = parse_integer(lines.front(), 1, std::numeric_limits<int>::max()).value_or(-1);
+  for (const std::string& line : std::span(lines).subspan(1)) {
+    const std::string name = is_module_name(line) ? line : line.substr(line.empty() ? 0 : 1);
+    if (line.starts_with('!')) {
+      imports.end = line.substr(1, kMostNameBytes);
+    } else if (!is_module_name(name)) {
+      continue;
+    } else if (line.starts_with('*') || name.substr(0, name.find('.')) == program.package) {
+      imports.own.push_back(name);
+    } else if (line.starts_with('-')) {
+      failed.insert(name);
+    } else if (line == name) {
+      imports.modules.push_back(name);
+    }
+  }
+  std::erase_if(imports.modules, [&failed](const std::string& name) { return failed.contains(name); });
+  return imports;
+}
+
+SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what, int passed) {
+  constexpr std::string_view kPath = "PYTHONPATH=";
+  const auto path = std::ranges::find_if(request.environment, [&](const auto& one) { return one.starts_with(kPath); });
+  std::string order = environment_entry("_MUSTER_STANDBY", std::string(what) + " " + std::to_string(passed));
+  std::string search_path = environment_entry("PYTHONPATH", folder);
+  if (path != request.environment.end()) {
+    const std::string before = path->substr(kPath.size());
+    order += " " + before;
+    search_path += before.empty() ? "" : ":" + before;
+    request.environment.erase(path);
+  }
+  request.environment.push_back(std::move(search_path));
+  request.environment.push_back(std::move(order));
+  request.passed = passed;
+  return request;
+}
+
+std::string imports_message(const Imports& imports, bool is_paced) {
+  return framed(std::string(is_paced ? "paced" : "") + "\n" + join(imports.own, " ") + "\n" +
+                join(imports.modules, "\n"));
+}
+
+std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted) {
+  if (standing.executable != wanted.executable || standing.argv != wanted.argv) {
+    return "its arguments differ";
+  }
+  if (standing.working_directory != wanted.working_directory) {
+    return "its folder differs";
+  }
+  if (standing.cpus != wanted.cpus || standing.memory_nodes != wanted.memory_nodes ||
+      standing.is_memory_strict != wanted.is_memory_strict) {
+    return "its binding differs";
+  }
+  if (!wanted.leads_session || wanted.terminal >= 0) {
+    return "it reads the terminal";
+  }
+  for (const std::string_view name : names_that_differ(variables_of(standing), variables_of(wanted))) {
+    if (!contains(kMayDiffer, name)) {
+      return std::string(name) + " differs";
+    }
+  }
+  return "";
+}
+
+std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted) {
+  const Variables after = variables_of(wanted);
+  std::string fields;
+  for (const std::string_view name : names_that_differ(variables_of(standing), after)) {
+    const auto value = after.find(name);
+    fields += std::string(name) + (value == after.end() ? "" : "=" + std::string(value->second)) + '\0';
+  }
+  return framed(fields);
+}
+
+bool has_room(const Memory& memory, std::uint64_t size) {
+  constexpr std::uint64_t kPartKept = 10;
+  return memory.free >= size && memory.free - size >= memory.total / kPartKept;
+}
+
+std::optional<Memory> read_meminfo(std::string_view text) {
+  const auto kibibytes = [text](std::string_view name) -> std::optional<std::uint64_t> {
+    const std::size_t at = text.find(name);
+    const std::string_view rest = at == std::string_view::npos ? "" : text.substr(at + name.size());
+    const std::string_view line = trim(rest.substr(0, std::min(rest.find('\n'), rest.size())));
+    std::uint64_t number = 0;
+    const bool is_number = std::from_chars(line.data(), line.data() + line.size(), number).ec == std::errc();
+    return is_number ? std::optional(number) : std::nullopt;
+  };
+  const auto free = kibibytes("MemAvailable:");
+  const auto total = kibibytes("MemTotal:");
+  if (!free || !total) {
+    return std::nullopt;
+  }
+  return Memory{*free << 10U, *total << 10U};
+}
+
+}  // namespace muster::standby

@@ -1,0 +1,78 @@
+#pragma once
+
+// Rules of standbys: which programs can have one, what it imports, and which worker it fits. Pure (docs/standby.md).
+
+#include "base/result.hpp"
+#include "options/settings.hpp"
+#include "process/spawn.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::standby {
+
+/// Reads the value of --standby: empty for "off", no names for "auto", else "torch,numpy.linalg".
+[[nodiscard]] Result<std::optional<std::vector<std::string>>> read_modules(const Sourced<std::string>& given);
+
+/// A program that Python runs.
+struct PythonProgram {
+  std::vector<std::string> words;  ///< interpreter and program: those with equal ones import the same
+  std::string package;             ///< "mine" of "python3 -m mine.train", which is the program's own; or empty
+};
+
+/// Empty: it is no script or module that Python runs at once, as with "uv run train.py" and "python3 -c".
+[[nodiscard]] std::optional<PythonProgram> find_python_program(const std::vector<std::string>& argv);
+
+/// The notes of a worker, by python/standby/sitecustomize.py.
+struct Imports {
+  pid_t process = -1;                ///< that imported the file; -1: none, since its Python does not look for it
+  std::vector<std::string> modules;  ///< of libraries, in the order in which they began to load
+  std::vector<std::string> own;      ///< modules of the program itself, which a standby must not have
+  std::string end;                   ///< why later modules are not named: "it starts a thread"; empty: all are
+};
+
+/// Bytes that a worker may write: a list of five thousand modules, which a socket takes at once.
+inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
+
+/// Reads the notes, which may be anything: a line that is no name of a module is left out.
+[[nodiscard]] Imports read_imports(std::string_view notes, const PythonProgram& program);
+
+/// The request with the descriptor `passed`, and with the variables by which Python imports sitecustomize.py of the folder.
+/// `what`: "learn" or "stand_by".
+[[nodiscard]] SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what,
+                                         int passed);
+
+/// The message that names a standby's imports. `is_paced`: it has to sleep in between.
+[[nodiscard]] std::string imports_message(const Imports& imports, bool is_paced);
+
+/// Why a process that was started as `standing` cannot become the worker `wanted`; empty: it can.
+[[nodiscard]] std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted);
+
+/// The message by which it becomes that worker: variables that differ.
+[[nodiscard]] std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted);
+
+/// Memory of the machine, or of a control group, in bytes.
+struct Memory {
+  std::uint64_t free = 0;
+  std::uint64_t total = 0;
+};
+
+/// True if a process of `size` bytes leaves a tenth free.
+[[nodiscard]] bool has_room(const Memory& memory, std::uint64_t size);
+
+/// MemAvailable and MemTotal of /proc/meminfo; empty: they are not there.
+[[nodiscard]] std::optional<Memory> read_meminfo(std::string_view text);
+
+}  // namespace muster::standby
+
+namespace muster {
+
+/// python/standby/sitecustomize.py, which the Python of a worker or standby imports.
+[[nodiscard]] std::string_view standby_module();
+
+}  // namespace muster

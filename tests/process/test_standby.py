@@ -1,0 +1,386 @@
+"""A standby becomes its worker at a restart, and nobody can tell it from one that was started (docs/standby.md)."""
+
+import json
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from support import processes
+from support.deadlines import wait_until
+
+pytestmark = [pytest.mark.needs("pidfds"), pytest.mark.plain_build]
+
+PYTHON = "/usr/bin/python3"
+# Where muster cannot lower the standbys' priority, they sleep between imports instead. A test must not wait until both cores are idle.
+PACED = ("chrt", "--batch", "0")
+READY = "can restart without importing again"
+
+# Fails on rank 0 as soon as its file "go" is there, in each attempt but the last.
+CRASHES = """
+import os, pathlib, sys, time
+import decimal, json
+attempt = int(os.environ["MUSTER_RESTART_COUNT"])
+print("attempt", attempt, "runs", flush=True)
+while not pathlib.Path(sys.argv[1], "go%d" % attempt).exists():
+    time.sleep(0.01)
+sys.exit(3 if attempt < int(sys.argv[2]) and os.environ["RANK"] == "0" else 0)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Writes a program of Python."""
+
+    def write(text, name="program.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def libraries(tmp_path):
+    """Writes modules where installed packages are."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+
+    def write(**modules):
+        for name, text in modules.items():
+            (folder / f"{name}.py").write_text(text)
+        return {"PYTHONPATH": folder}
+
+    return write
+
+
+@pytest.fixture
+def start(muster):
+    """Starts a job of that program with standbys."""
+
+    def start_job(program, *arguments, ranks=2, restarts=1, modules="auto", through=PACED, python=(PYTHON,), **options):
+        return muster.start(
+            *(f"--nproc-per-node={ranks}", f"--max-restarts={restarts}", "--grace=5"),
+            *(f"--standby={modules}", "--standby-after=1", "--", *python, program, *arguments),
+            through=through,
+            **options,
+        )
+
+    return start_job
+
+
+def standbys_of(job, name="_MUSTER_STANDBY="):
+    """The pids of the agent's children that are standbys."""
+    found = []
+    for child in processes.children_of(job.agent()):
+        try:
+            environment = Path(f"/proc/{child.pid}/environ").read_text()
+        except OSError:
+            continue
+        if name + "stand_by" in environment:
+            found.append(child.pid)
+    return found
+
+
+def crash_and_restart(job, folder, attempts=1):
+    for attempt in range(attempts):
+        job.err.wait_for(READY, times=attempt + 1)
+        (folder / f"go{attempt}").touch()
+        job.out.wait_for(f"attempt {attempt + 1} runs")
+    (folder / f"go{attempts}").touch()
+    return job.end()
+
+
+def test_a_restart_begins_from_standbys(start, program, tmp_path):
+    job = start(program(CRASHES), tmp_path, 2, restarts=2)
+
+    assert crash_and_restart(job, tmp_path, attempts=2) == 0
+    gains = [line for line in job.said if "from standby" in line]
+    assert [re.sub(r"[0-9.]+ s", "T", line) for line in gains] == [
+        "attempt 1: 2 of 2 ranks from standby, first line after T (attempt 0: T)",
+        "attempt 2: 2 of 2 ranks from standby, first line after T (attempt 0: T)",
+    ]
+
+
+DESCRIBES_ITSELF = """
+import decimal, json, os, pathlib, random, resource, signal, sys, threading, time, uuid
+import faulthandler, locale
+attempt = int(os.environ["MUSTER_RESTART_COUNT"])
+print("attempt", attempt, "runs", flush=True)
+here = {
+    "arguments": sys.argv, "file": __file__, "name": __name__, "path": sys.path, "flags": str(sys.flags),
+    "all arguments": getattr(sys, "orig_argv", None), "options": sys._xoptions,
+    "main": sorted(vars(sys.modules["__main__"])), "modules": sorted(sys.modules), 
+    "finders": [getattr(one, "__name__", type(one).__name__) for one in sys.meta_path],
+    "variables": {name: value for name, value in os.environ.items() if name == "_MUSTER_STANDBY" or not name.startswith("MUSTER_")},
+    "handlers": {int(one): str(signal.getsignal(one)) for one in signal.Signals},
+    "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+    "streams": [(str(type(one)), one.name, one.mode, one.encoding, one.errors, one.line_buffering, one.isatty())
+                for one in (sys.stdin, sys.stdout, sys.stderr)],
+    "descriptors": sorted(os.listdir("/proc/self/fd")), "folder": os.getcwd(), "umask": os.umask(0o022),
+    "limits": [resource.getrlimit(one) for one in (resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_STACK)],
+    "priority": [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)], "cpus": sorted(os.sched_getaffinity(0)),
+    "out of memory": pathlib.Path("/proc/self/oom_score_adj").read_text(),
+    "leads": [os.getsid(0) == os.getpid(), os.getpgid(0) == os.getpid()], "parent": os.getppid() > 0,
+    "threads": threading.active_count(), "fault handler": faulthandler.is_enabled(), "locale": locale.setlocale(locale.LC_ALL),
+    "command": pathlib.Path("/proc/self/cmdline").read_bytes().decode(), "hash": sys.flags.hash_randomization,
+    "trace": [str(sys.gettrace()), str(sys.getprofile()), str(sys.excepthook), str(sys.displayhook)],
+}
+drawn = [random.random(), hash("muster"), str(uuid.uuid4()), os.getpid()]
+out = pathlib.Path(sys.argv[1])
+out.joinpath("described-%d-%s" % (attempt, os.environ["RANK"])).write_text(json.dumps([here, drawn]))
+while not out.joinpath("go%d" % attempt).exists():
+    time.sleep(0.01)
+sys.exit(3 if attempt == 0 and os.environ["RANK"] == "0" else 0)
+"""
+# Each is another in each attempt, or for each process.
+DIFFERS = ("MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE", "TORCH_FR_", "TORCH_NCCL_", "TORCH_HCCL_")
+
+
+def described(folder, attempt, rank):
+    here, drawn = json.loads((folder / f"described-{attempt}-{rank}").read_text())
+    del here["arguments"], here["command"], here["all arguments"]  # they name a folder of the job
+    here["variables"] = {
+        name: value
+        for name, value in here["variables"].items()
+        if not name.startswith(DIFFERS)
+    }
+    return here, drawn
+
+
+@pytest.mark.parametrize("python_path", [None, "", "/nowhere:/there"])
+def test_a_standby_finds_what_a_started_worker_finds(start, program, tmp_path, python_path):
+    cold = tmp_path / "cold"
+    warm = tmp_path / "warm"
+    environment = {} if python_path is None else {"PYTHONPATH": python_path}
+    for folder, modules in ((cold, "off"), (warm, "auto")):
+        folder.mkdir()
+        job = start(program(DESCRIBES_ITSELF), folder, modules=modules, env=environment)
+        if modules == "auto":
+            job.err.wait_for(READY)
+        job.out.wait_for("attempt 0 runs", times=2)
+        wait_until(lambda: len(list(folder.glob("described-0-*"))) == 2, "the ranks to be described")
+        (folder / "go0").touch()
+        (folder / "go1").touch()
+        assert job.end() == 0
+    assert "2 of 2 ranks from standby" in job.err.text
+
+    for rank in (0, 1):
+        started, _ = described(cold, 1, rank)
+        became, _ = described(warm, 1, rank)
+        assert became == started
+        noted, _ = described(warm, 0, rank)  # a worker whose imports are noted
+        first, _ = described(cold, 0, rank)
+        for of in (noted, first):
+            del of["descriptors"]  # the first rank has its notes
+        assert noted == first
+    drawn = [described(warm, 1, rank)[1] for rank in (0, 1)]
+    assert all(one != other for one, other in zip(*drawn))
+
+
+def test_a_traceback_has_no_frame_of_muster(start, program, tmp_path):
+    text = CRASHES.replace("sys.exit(3 if", "sys.exit(0 if").replace("sys.exit", "if attempt < 2: raise ValueError('x')\nsys.exit")
+    job = start(program(text), tmp_path, 2, restarts=2)
+
+    assert crash_and_restart(job, tmp_path, attempts=2) == 0
+    frames = [line for line in job.err.lines if "]   File " in line]
+    assert len(frames) >= 2 and all("program.py" in line for line in frames), job.err.text
+
+
+@pytest.mark.parametrize(
+    "name, text, why",
+    [
+        ("exits", "import sys\nif 'stand_by' in open('/proc/self/environ').read(): sys.exit(4)", "it ended while it imported"),
+        ("leaves", "import os\nif 'stand_by' in open('/proc/self/environ').read(): os._exit(4)", "it ended while it imported"),
+        ("threads", "import threading, time\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()", "starts a thread"),
+        ("forks", "import os, time\nos.fork() or (time.sleep(9), os._exit(0))", "an import starts a process"),
+        ("moves", "import os\nos.chdir('/')", "an import changes the working directory"),
+        ("searches", "import sys\nsys.path.append('/x')", "an import changes sys.path"),
+        ("renames", "import sys\nsys.argv.append('x')", "an import changes the arguments"),
+    ],
+)
+def test_imports_that_do_more_than_import(start, program, libraries, tmp_path, name, text, why):
+    environment = libraries(**{name: text})
+    job = start(program(f"import sys\nsys.path[0:0] = []\n{CRASHES.replace('import decimal', f'import {name}, decimal')}"), tmp_path.absolute(), 1, env=environment)
+
+    job.err.wait_for(why)
+    (tmp_path / "go0").touch()
+    job.out.wait_for("attempt 1 runs", times=2)
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+    assert "from standby" not in job.err.text.replace("0 of 2 ranks from standby", "")
+
+
+def test_what_an_import_prints_is_shown_once_for_each_worker(start, program, libraries, tmp_path):
+    environment = libraries(talks="print('hello from an import', flush=True)")
+    job = start(program(CRASHES.replace("import decimal", "import talks, decimal")), tmp_path, 1, env=environment)
+
+    assert crash_and_restart(job, tmp_path) == 0
+    assert job.out.text.count("hello from an import") == 4
+    assert "2 of 2 ranks from standby" in job.err.text
+
+
+def test_modules_that_are_gone_are_no_failure(start, program, libraries, tmp_path):
+    environment = libraries(here="x = 1", away="y = 1")
+    job = start(program(CRASHES.replace("import decimal", "import here\ntry:\n  import away\nexcept ImportError: pass\nimport decimal")), tmp_path, 1, env=environment, restarts=1)
+
+    job.out.wait_for("attempt 0 runs", times=2)
+    job.err.wait_for(READY)
+    (tmp_path / "go0").touch()
+    job.out.wait_for("attempt 1 runs", times=2)
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+
+
+def test_the_programs_own_modules_are_not_imported(start, program, libraries, tmp_path):
+    """One beside the program is found before an installed one of that name."""
+    environment = libraries(shadow="where = 'installed'", deep="import shadow")
+    program("where = 'own'", "shadow.py")
+    job = start(program(CRASHES.replace("import decimal", "import deep, shadow\nprint('it is', shadow.where, flush=True)\nimport decimal")), tmp_path, 1, env=environment)
+
+    job.err.wait_for("the program has a module shadow of its own")
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+    assert job.out.text.count("it is own") == 4 and "it is installed" not in job.out.text
+
+
+@pytest.mark.parametrize(
+    "before, why",
+    [
+        ("import os; os.environ['X_SET'] = '1'", "it sets the variable X_SET"),
+        ("import sys; sys.path.insert(0, '/x')", "it changes sys.path"),
+        ("import _thread, time; _thread.start_new_thread(time.sleep, (99,))\nwhile not _thread._count(): time.sleep(0.01)", "it starts a thread"),
+    ],
+)
+def test_imports_after_a_change_are_left_to_the_program(start, program, tmp_path, before, why):
+    job = start(program(before + CRASHES), tmp_path, 1)
+
+    job.err.wait_for(f"it imports nothing that can be imported ahead: before its first import {why}")
+    assert not standbys_of(job)
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+
+
+@pytest.mark.parametrize("option", ["-E", "-I", "-S", "-uE"])
+def test_no_second_copy_runs_where_python_ignores_the_file(start, program, tmp_path, option):
+    """Such an interpreter would run the program itself."""
+    text = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n" + CRASHES
+    job = start(program(text), tmp_path, 1, python=(PYTHON, option))
+
+    job.out.wait_for("attempt 0 runs", times=2)
+    (tmp_path / "go0").touch()
+    job.out.wait_for("attempt 1 runs", times=2)
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+    assert (tmp_path / "runs").read_text() == "xxxx"
+
+
+def test_a_wrapper_of_python_has_no_standbys(start, program, tmp_path):
+    wrapper = tmp_path / "python3"
+    wrapper.write_text(f'#!/bin/sh\n{PYTHON} "$@"\nexit $?\n')
+    wrapper.chmod(0o755)
+    job = start(program(CRASHES), tmp_path, 0, python=(wrapper,))
+
+    job.err.wait_for("another program starts its Python")
+    assert not standbys_of(job)
+    (tmp_path / "go0").touch()
+    assert job.end() == 0
+
+
+def test_the_users_sitecustomize_still_runs(start, program, libraries, tmp_path):
+    environment = libraries(sitecustomize="print('sitecustomize of the user', flush=True)")
+    job = start(program(CRASHES), tmp_path, 1, env=environment)
+
+    assert crash_and_restart(job, tmp_path) == 0
+    assert job.out.text.count("sitecustomize of the user") == 4
+    assert "2 of 2 ranks from standby" in job.err.text
+
+
+def test_given_modules_are_imported_without_a_look_at_the_program(start, program, tmp_path):
+    job = start(program("import os; os.environ['X_SET'] = '1'" + CRASHES), tmp_path, 1, modules="decimal,json")
+
+    assert crash_and_restart(job, tmp_path) == 0
+    assert "2 of 2 ranks from standby" in job.err.text
+
+
+def test_a_module_that_is_not_there_is_named(start, program, tmp_path):
+    job = start(program(CRASHES), tmp_path, 0, modules="no_such_module")
+
+    job.err.wait_for("importing no_such_module failed: ModuleNotFoundError")
+    (tmp_path / "go0").touch()
+    assert job.end() == 0
+
+
+@pytest.mark.parametrize("number, why", [(signal.SIGKILL, "it had ended"), (signal.SIGSTOP, "it is in state T")])
+def test_a_standby_that_cannot_answer_is_a_cold_start(start, program, tmp_path, number, why):
+    job = start(program(CRASHES), tmp_path, 1)
+    job.err.wait_for(READY)
+    standbys = standbys_of(job)
+    assert len(standbys) == 2
+    for pid in standbys:
+        os.kill(pid, number)
+    wanted = "T" if number == signal.SIGSTOP else "Z"
+    wait_until(lambda: all(not processes.is_alive(pid) or processes.look_at(pid).state == wanted for pid in standbys), "them to be so")
+
+    (tmp_path / "go0").touch()
+    job.out.wait_for("attempt 1 runs", times=2)
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+    assert f"0 of 2 ranks from standby, first line after" in job.err.text and f"ranks 0-1 started cold: {why}" in job.err.text
+
+
+@pytest.mark.parametrize("end", ["success", "TERM", "KILL of the agent"])
+def test_no_standby_outlives_its_job(start, program, muster, tmp_path, end):
+    job = start(program(CRASHES), tmp_path, 0)
+    job.err.wait_for(READY)
+    standbys = standbys_of(job)
+    assert len(standbys) == 2
+    if end == "success":
+        (tmp_path / "go0").touch()
+    elif end == "TERM":
+        os.kill(job.guard(), signal.SIGTERM)
+    else:
+        os.kill(job.agent(), signal.SIGKILL)
+    job.end()
+    assert not any(processes.is_alive(pid) for pid in standbys)
+    muster.assert_no_survivors()
+
+
+def test_without_a_restart_to_come_there_is_no_standby(start, program, tmp_path):
+    job = start(program(CRASHES), tmp_path, 1)
+
+    assert crash_and_restart(job, tmp_path) == 0
+    assert job.err.text.count(READY) == 1
+
+
+def test_a_standby_waits_with_less_priority(start, program, tmp_path):
+    job = start(program(CRASHES), tmp_path, 0, ranks=1, through=())
+    standby = wait_until(lambda: standbys_of(job), "a standby")[0]
+
+    def has_less():
+        score = Path(f"/proc/{standby}/oom_score_adj").read_text().strip()
+        return score == "1000" and os.sched_getscheduler(standby) in (os.SCHED_IDLE, os.SCHED_OTHER)
+
+    wait_until(has_less, "the standby to have less priority")
+    (tmp_path / "go0").touch()
+    assert job.end() == 0
+
+
+def test_other_programs_are_left_alone(muster, tmp_path):
+    job = muster.start("--max-restarts=1", "--standby=auto", "--standby-after=0", "--", "sh", "-c", "env; sleep 0.2")
+
+    assert job.end() == 0
+    assert "PYTHONPATH" not in job.out.text and "_MUSTER_STANDBY" not in job.out.text
+    assert "standby" not in job.err.text
+
+
+@pytest.mark.parametrize("value", ["yes,", "on off", "a..b", "../x", "1a"])
+def test_what_is_no_module_is_refused(muster, value):
+    job = muster.run(f"--standby={value}", "--", "true")
+
+    assert job.code == 64
+    assert "expected off, auto, or modules of Python such as torch,numpy.linalg" in job.err.text

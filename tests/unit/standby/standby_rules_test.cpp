@@ -1,0 +1,133 @@
+#include "standby/standby_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace muster::standby {
+namespace {
+
+using Words = std::vector<std::string>;
+
+PythonProgram program_of(const Words& argv) {
+  return find_python_program(argv).value_or(PythonProgram{});
+}
+
+TEST(PythonProgram, IsAScriptOrModuleWithoutItsArguments) {
+  EXPECT_EQ(program_of({"python3", "-u", "train.py", "--lr", "1"}).words, (Words{"python3", "-u", "train.py"}));
+  EXPECT_EQ(program_of({"/opt/bin/python3.11", "-m", "mine.train", "x"}).package, "mine");
+  EXPECT_EQ(program_of({"python3", "-X", "dev", "train.py"}).words.size(), 4U);
+}
+
+TEST(PythonProgram, IsNothingElse) {
+  for (const Words& argv : {Words{"uv", "run", "train.py"},
+                            {"python3", "-c", "1"},
+                            {"python3"},
+                            {"python3", "-"},
+                            {},
+                            {"python3", "-E", "a.py"},
+                            {"python3", "-uI", "a.py"},
+                            {"python3", "-S", "-m", "a"}}) {
+    EXPECT_FALSE(find_python_program(argv)) << testing::PrintToString(argv);
+  }
+}
+
+TEST(PythonProgram, HasAnOptionWhoseValueLooksLikeOthers) {
+  EXPECT_TRUE(find_python_program({"python3", "-WError::EIS", "a.py"}));
+}
+
+Imports imports_of(const std::string& notes) {
+  return read_imports(notes, {{"python3", "-m", "mine.train"}, "mine"});
+}
+
+TEST(Imports, AreTheModulesOfLibrariesInOrder) {
+  const Imports imports =
+      imports_of("7\ntorch\ntorch._C\n*utils\nmine\nmine.data\nbroken\n-broken\n!it starts a thread\n");
+
+  EXPECT_EQ(imports.process, 7);
+  EXPECT_EQ(imports.modules, (Words{"torch", "torch._C"}));
+  EXPECT_EQ(imports.own, (Words{"utils", "mine", "mine.data"}));
+  EXPECT_EQ(imports.end, "it starts a thread");
+}
+
+TEST(Imports, LeaveOutWhatIsNoModule) {
+  const std::string notes = std::string("7\n\n../x\na..b\n1a\na b\n*\n-\n") + std::string(300, 'a') + "\nok\nhalf";
+
+  EXPECT_EQ(imports_of(notes).modules, Words{"ok"});
+  EXPECT_EQ(imports_of(std::string("7\nok\n\0\0more\n", 13)).modules, Words{"ok"});
+}
+
+TEST(Imports, OfNobodyAreNone) {
+  for (const std::string notes : {"", "\n", "x\n", "-3\n", "7"}) {
+    EXPECT_EQ(imports_of(notes).process, -1) << notes;
+  }
+}
+
+SpawnRequest request_of(const Words& environment) {
+  SpawnRequest request;
+  request.executable = "/usr/bin/python3";
+  request.argv = {"python3", "train.py"};
+  request.environment = environment;
+  request.leads_session = true;
+  return request;
+}
+
+TEST(OurFile, ComesBeforeTheSearchPathOfTheUser) {
+  const auto variables = [](const Words& before) {
+    return with_our_file(request_of(before), "/run/x", "learn", 5).environment;
+  };
+
+  EXPECT_EQ(variables({"A=1"}), (Words{"A=1", "PYTHONPATH=/run/x", "_MUSTER_STANDBY=learn 5"}));
+  EXPECT_EQ(variables({"PYTHONPATH="}), (Words{"PYTHONPATH=/run/x", "_MUSTER_STANDBY=learn 5 "}));
+  EXPECT_EQ(variables({"PYTHONPATH=/a b:/c"}), (Words{"PYTHONPATH=/run/x:/a b:/c", "_MUSTER_STANDBY=learn 5 /a b:/c"}));
+}
+
+TEST(Fit, AllowsWhereTheRanksMeetToDiffer) {
+  const SpawnRequest standing = request_of({"RANK=1", "MASTER_PORT=1", "MUSTER_RESTART_COUNT=0"});
+  const SpawnRequest wanted =
+      request_of({"RANK=1", "MASTER_PORT=2", "MUSTER_RESTART_COUNT=1", "MUSTER_LAST_VERDICT=failed"});
+
+  EXPECT_EQ(misfit(standing, wanted), "");
+  EXPECT_EQ(order_message(standing, wanted),
+            "64\n" + std::string("MASTER_PORT=2\0MUSTER_LAST_VERDICT=failed\0MUSTER_RESTART_COUNT=1\0", 64));
+  EXPECT_EQ(order_message(wanted, request_of({"RANK=1", "MASTER_PORT=2", "MUSTER_RESTART_COUNT=1"})),
+            "20\n" + std::string("MUSTER_LAST_VERDICT\0", 20));
+}
+
+TEST(Fit, NamesWhatDiffers) {
+  const SpawnRequest standing = request_of({"RANK=1"});
+  SpawnRequest wanted = standing;
+  EXPECT_EQ(misfit(standing, request_of({"RANK=2"})), "RANK differs");
+  EXPECT_EQ(misfit(standing, request_of({"RANK=1", "X=1"})), "X differs");
+  EXPECT_EQ(misfit(standing, request_of({})), "RANK differs");
+
+  wanted.argv.emplace_back("--resume");
+  EXPECT_EQ(misfit(standing, wanted), "its arguments differ");
+  wanted = standing;
+  wanted.cpus = {1};
+  EXPECT_EQ(misfit(standing, wanted), "its binding differs");
+  wanted = standing;
+  wanted.working_directory = "/x";
+  EXPECT_EQ(misfit(standing, wanted), "its folder differs");
+  wanted = standing;
+  wanted.leads_session = false;
+  EXPECT_EQ(misfit(standing, wanted), "it reads the terminal");
+}
+
+TEST(Room, KeepsATenthFree) {
+  EXPECT_TRUE(has_room({30, 100}, 20));
+  EXPECT_FALSE(has_room({30, 100}, 21));
+  EXPECT_FALSE(has_room({30, 100}, 31));
+}
+
+TEST(Room, IsReadFromMeminfo) {
+  const auto memory = read_meminfo("MemTotal:       4096 kB\nMemFree:  1 kB\nMemAvailable:   2048 kB\n");
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->total, 4096U << 10U);
+  EXPECT_EQ(memory->free, 2048U << 10U);
+  EXPECT_FALSE(read_meminfo("MemTotal: 4096 kB\n"));
+}
+
+}  // namespace
+}  // namespace muster::standby
