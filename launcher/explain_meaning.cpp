@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kSignals = 128;
 constexpr std::string_view kExitCode = "exit code ";
+constexpr std::string_view kToQuote = "; to explain a message, quote it: muster explain 'TEXT'";
 
 /// The question: the words behind `explain`, without blanks at its ends and without what muster puts in front of its
 /// lines.
@@ -25,21 +26,44 @@ std::string question_of(const CommandLine& line) {
   constexpr std::size_t kLongestTime = 60;  // in front of the line, and the host of a job that was started by ssh
   std::string text(trim(join(line.program, " ")));
   const std::size_t begin = text.find(kMuster);
-  return begin == std::string::npos || begin > kLongestTime ? text : text.substr(begin + kMuster.size());
+  const bool is_front = begin <= kLongestTime && !text.substr(0, begin).ends_with(" by ");  // "stopped by muster: "
+  return is_front ? text.substr(begin + kMuster.size()) : text;
 }
 
-/// The exit code that a question is about: `137`, `SIGKILL`, `exit code 137: that of rank 3`.
-std::optional<int> exit_code_in(std::string text) {
-  if (text.starts_with(kExitCode)) {
-    text = text.substr(kExitCode.size());
-    text = text.substr(0, text.find_first_not_of("0123456789"));
+/// The exit code of a word: a number, or the name of a signal. `counts_signals`: the number is that of a signal.
+std::optional<int> code_of(std::string text, bool counts_signals) {
+  constexpr int kLastCode = 255;
+  constexpr int kLastSignal = 64;
+  const auto end = std::ranges::find_if_not(text, is_letter_or_digit);
+  const std::string word(text.begin(), end);
+  if (const auto signal = word.starts_with("SIG") ? parse_signal(word) : std::nullopt) {
+    return kSignals + *signal;
   }
-  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  if (is_number) {
-    return text.size() > 1 && text.front() == '0' ? std::nullopt : parse_integer(text, 0, 255);
+  if (word.find_first_not_of("0123456789") != std::string::npos || (word.size() > 1 && word.front() == '0')) {
+    return std::nullopt;
   }
-  const auto signal = text.starts_with("SIG") ? parse_signal(text) : std::nullopt;
-  return signal ? std::optional(kSignals + *signal) : std::nullopt;
+  const auto number = parse_integer(word, counts_signals ? 1 : 0, counts_signals ? kLastSignal : kLastCode);
+  return number && counts_signals ? std::optional(kSignals + *number) : number;
+}
+
+/// The exit code that a question is about: `137`, `SIGKILL`, `signal 9`, `Exit Code: 137` as kubectl prints it,
+/// `exit code 137: that of rank 3`, and Python's `Signals.SIGKILL`.
+std::optional<int> exit_code_in(const std::string& text) {
+  constexpr std::string_view kPython = "Signals.";
+  constexpr std::string_view kSignal = "signal";
+  if (const std::size_t python = text.find("Signals.SIG"); python != std::string::npos) {
+    return code_of(text.substr(python + kPython.size()), /*counts_signals=*/false);
+  }
+  const std::string lower = lower_case(text);
+  for (const std::string_view beginning :
+       {std::string_view("exit code"), std::string_view("exit status"), std::string_view("code"), kSignal}) {
+    const std::size_t word = text.find_first_not_of(": ", std::min(beginning.size(), text.size()));
+    if (lower.starts_with(beginning) && word != std::string::npos && word > beginning.size()) {
+      return code_of(text.substr(word), beginning == kSignal);
+    }
+  }
+  const bool is_one_word = std::ranges::all_of(text, is_letter_or_digit);
+  return is_one_word ? code_of(text, /*counts_signals=*/false) : std::nullopt;
 }
 
 Result<int> explain_exit_code(int code, bool is_json) {
@@ -76,8 +100,7 @@ std::vector<MessageRow> find_rows(const std::string& text) {
   return found.empty() ? find_word(text, rows) : found;
 }
 
-Result<int> explain_message(const std::string& text, bool is_json) {
-  const std::vector<MessageRow> found = find_rows(text);
+Result<int> explain_message(const std::string& text, const std::vector<MessageRow>& found, bool is_json) {
   if (found.empty()) {
     const std::string shown = "'" + shortened(text, 200) + "'";
     return Error{ErrorKind::BadUsage, text.find(' ') == std::string::npos
@@ -107,25 +130,40 @@ bool has_words_alone(const CommandLine& line) {
 
 }  // namespace
 
-bool asks_for_meaning(const CommandLine& line, const std::string& search_path) {
-  if (line.command != Command::Explain || line.compat != nullptr || !has_words_alone(line)) {
-    return false;
+std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::string& search_path) {
+  if (line.compat != nullptr || !has_words_alone(line)) {
+    return std::nullopt;
   }
   const std::string& word = line.program.front();
   if (::access(word.c_str(), F_OK) == 0 || find_executable(word, search_path)) {
-    return false;
+    return std::nullopt;
   }
-  const std::string question = question_of(line);
-  const bool is_quoted = line.program.size() == 1;
-  const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
-  return is_quoted || is_number || exit_code_in(question) || !find_rows(question).empty();
-}
-
-Result<int> explain_meaning(const CommandLine& line) {
   const bool is_json = is_on(line.settings, "json");
   const std::string question = question_of(line);
-  const auto code = exit_code_in(question);
-  return code ? explain_exit_code(*code, is_json) : explain_message(question, is_json);
+  if (const auto code = exit_code_in(question)) {
+    return explain_exit_code(*code, is_json);
+  }
+  const std::vector<MessageRow> found = find_rows(question);
+  const bool is_quoted = line.program.size() == 1;
+  const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
+  if (found.empty() && !is_quoted && !is_number) {
+    return std::nullopt;
+  }
+  return explain_message(question, found, is_json);
+}
+
+Error advise_quotes(Error error, std::span<char* const> words) {
+  constexpr std::size_t kFirst = 2;  // behind "muster explain"
+  constexpr std::size_t kFew = 5;
+  if (error.kind != ErrorKind::BadUsage || words.size() < kFew || std::string_view(words[1]) != "explain" ||
+      !std::string_view(words[kFirst]).starts_with("--")) {
+    return error;
+  }
+  const bool names_a_program = std::ranges::any_of(words.subspan(kFirst), [](const char* word) {
+    return std::string_view(word) == "--" || ::access(word, F_OK) == 0;
+  });
+  error.message += names_a_program ? "" : kToQuote;
+  return error;
 }
 
 }  // namespace muster

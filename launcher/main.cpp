@@ -164,9 +164,10 @@ std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snaps
     case Command::Stop:
     case Command::Suspend:
       return run_control(line, snapshot);
+    case Command::Explain:
+      return explain_meaning(line, snapshot.variable("PATH").value_or(""));
     case Command::Run:
     case Command::Plan:
-    case Command::Explain:
       break;
   }
   return std::nullopt;
@@ -182,7 +183,11 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   const Snapshot snapshot = take_snapshot();
   wipe_token();
   const std::string zone = avoid_blocking_zone(snapshot.variables);
-  const auto line = TRY(read_command_line(argv, snapshot, read_regular_file));
+  const auto read = read_command_line(argv, snapshot, read_regular_file);
+  if (!read) {
+    return advise_quotes(read.error(), argv);
+  }
+  const CommandLine& line = *read;
   const auto text = requested_text(line);
   if (text || line.command != Command::Run) {
     release_signals(inherited);  // starts nothing that would need an orderly end
@@ -196,9 +201,6 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (auto answered = answer(line, snapshot)) {
     return std::move(*answered);
   }
-  if (asks_for_meaning(line, snapshot.variable("PATH").value_or(""))) {
-    return explain_meaning(line);
-  }
   auto options = read_options(line, snapshot);
   if (line.command == Command::Run) {
     buffer_log();
@@ -208,8 +210,8 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   log_notices(line);
   if (!options) {
-    return line.command == Command::Explain ? explain_refusal(options.error(), snapshot, is_on(line.settings, "json"))
-                                            : options.error();
+    const Error error = advise_quotes(options.error(), argv);
+    return line.command == Command::Explain ? explain_refusal(error, snapshot, is_on(line.settings, "json")) : error;
   }
   return lists_hosts(line) ? fan_out(line, *options, snapshot, inherited)
                            : run_here(line, *options, snapshot, inherited);

@@ -30,13 +30,15 @@ void log_notices(const CommandLine& line);
 /// used, as a table or as JSON.
 [[nodiscard]] Result<int> explain(const LaunchPlan& plan, bool is_json);
 
-/// True for `muster explain CODE`, `muster explain 'TEXT'` and `muster explain WORD`: no options but --json, and a
-/// first word that is no file here and no program in `search_path`. Of several words: if some message is like them.
-[[nodiscard]] bool asks_for_meaning(const CommandLine& line, const std::string& search_path);
+/// Answers `muster explain CODE`, `muster explain 'TEXT'` and `muster explain WORD`: prints rows of the tables of exit
+/// codes, messages and symptoms. Fails with `BadUsage` if no row is like the text. Empty: the line asks about a program.
+/// It does with options other than --json, with a first word that is a file here or a program in `search_path`, and
+/// with several words that are like no message.
+[[nodiscard]] std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::string& search_path);
 
-/// Answers it: prints rows of the tables of exit codes, messages and symptoms. Fails with `BadUsage` if no row is
-/// like it.
-[[nodiscard]] Result<int> explain_meaning(const CommandLine& line);
+/// Adds to an error of `muster explain --nnodes got 'x'` that a message is to be quoted: its words were taken for
+/// options. `words`: the whole command line.
+[[nodiscard]] Error advise_quotes(Error error, std::span<char* const> words);
 
 /// Answers `muster explain` if only the content of an invalid file is undecided: prints the plan, and returns the
 /// error.

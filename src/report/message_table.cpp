@@ -15,6 +15,8 @@
 namespace muster {
 namespace {
 
+constexpr std::size_t kLeastWords = 2;  // of a message in the index; single words are find_word's
+
 // The pages.
 
 /// The cells of a row of a table; a bar behind a backslash belongs to its cell.
@@ -323,7 +325,6 @@ MessageIndex::MessageIndex(std::vector<MessageRow> rows) : rows_(std::move(rows)
 }
 
 void MessageIndex::add(std::size_t row, const std::string& message) {
-  constexpr std::size_t kLeastWords = 2;  // single words are find_word's
   const std::vector<std::string> words = words_of(message);
   if (words.size() < kLeastWords) {
     return;
@@ -373,6 +374,9 @@ std::vector<MessageRow> MessageIndex::find(std::string_view text) const {
   constexpr double kLeast = 0.4;
   constexpr double kNearlyAsGood = 0.85;
   constexpr std::size_t kMost = 3;
+  if (words_of(text).size() < kLeastWords) {
+    return {};
+  }
   const std::vector<double> likeness = likeness_to(text);
   std::vector<std::size_t> order(messages_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

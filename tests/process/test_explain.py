@@ -40,18 +40,47 @@ def test_a_signal_is_the_exit_code_of_its_death(muster):
 
 
 @pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["exit code: 137"], 137),
+        (["Exit", "Code:", "137"], 137),
+        (["Exit Code:    137"], 137),
+        (["exit", "status", "137"], 137),
+        (["code 137"], 137),
+        (["signal 9"], 137),
+        (["signal SIGABRT (Aborted), core dumped"], 134),
+        (["Signals.SIGKILL"], 137),
+        (["subprocess.CalledProcessError: Command '['x']' died with <Signals.SIGSEGV: 11>."], 139),
+    ],
+)
+def test_an_exit_code_is_known_in_the_words_of_others(muster, words, code):
+    assert answer(muster, *words) == answer(muster, code)
+
+
+@pytest.mark.parametrize(
     ("words", "begins"),
     [
         (["muster: stopped by SIGHUP"], "stopped by SIGTERM"),
         (["12.250 muster: stopped by SIGHUP"], "stopped by SIGTERM"),
         (["--history is 'x', expected a number of jobs from 0 to 1000"], "--history is"),
         (["--nproc-per-node stands behind the program and belongs to it"], "--nproc-per-node stands behind"),
-        (["rank", "1", "failed", "first"], "rank 17 failed first"),
+        (["rank", "1", "failed", "first"], "rank 5 failed first"),
+        (["rank 1 failed first: node 2 (gpu-7), local rank 1, pid 99, exit code 3, after 9 s, attempt 0"], "rank 17 failed first"),
         (["OOMKilled"], "OOMKilled"),
         (["the pod was OOMKilled"], "OOMKilled"),
         (["CUDA", "out", "of", "memory"], "CUDA out of memory"),
         (["Connection closed by peer"], "Connection closed by peer"),
         (["NCCL WARN"], "NCCL WARN"),
+        (["stopped by muster: ranks 0-1"], "stopped by muster: ranks"),
+        (["[gpu-17] muster: stopped by muster: ranks 0-1"], "stopped by muster: ranks"),
+        (["failed", "first"], "failed first"),
+        (["Evicted"], "Evicted"),
+        (["preempted"], "Preempted"),
+        (["Preempting"], "Preempting"),
+        (["DeadlineExceeded"], "DeadlineExceeded"),
+        (["Segmentation fault"], "Segmentation fault"),
+        (["Segmentation fault (core dumped)"], "Segmentation fault"),
+        (["Bus", "error"], "Bus error"),
     ],
 )
 def test_a_message_or_a_word_is_found(muster, words, begins):
@@ -65,12 +94,28 @@ def test_an_exit_code_in_a_meaning_is_explained_too(muster):
     assert "127 is the exit code: The program is not there" in answer(muster, "cannot run './nosuch': not found")
 
 
-@pytest.mark.parametrize("words", [["nonsense-here"], ["300"], ["069"], ["64 65"], ["64", "65"], ["-"], ["Epoch 3, loss 0.2"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense-here"], ["300"], ["069"], ["64 65"], ["64", "65"], ["-"], ["Epoch 3, loss 0.2"], ["hello"], ["rank"], ["signal"], ["code-"],
+        ["signals"], ["SIGNOTHING"], ["worker 3"], ["rank 0"], ["loss is nan"], ["tensor of shape 3"],
+    ],
+)  # fmt: skip
 def test_what_is_nothing_of_muster_is_refused(muster, words):
     job = muster.run("explain", *words)
 
     assert job.code == 64
     assert "'" + " ".join(words) + "'" in job.err.text and job.out.text == ""
+
+
+def test_a_message_that_begins_with_an_option_is_to_be_quoted(muster):
+    for words in (["--nnodes", "got", "'x'"], ["--nnode", "is", "4"]):
+        job = muster.run("explain", *words)
+
+        assert job.code == 64
+        assert job.said[-1].endswith("; to explain a message, quote it: muster explain 'TEXT'")
+    (muster.folder / "train.py").write_text("")
+    assert "quote" not in muster.run("explain", "--nnodes", "x", "train.py", "3").err.text
 
 
 @pytest.mark.parametrize(
