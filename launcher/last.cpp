@@ -47,10 +47,14 @@ std::string answer_with(const ReportsFolder& folder, std::size_t count, bool is_
   return is_json ? pretty_json(documents) : text;
 }
 
+constexpr auto kLastRemarks = std::to_array<OptionRemark>({
+    {"history", "did you mean 'muster last N'? --history belongs to the job that keeps its report"},
+});
+
 }  // namespace
 
 OptionTable last_options() {
-  return {kLastTable, {}, {}, "muster last"};
+  return {kLastTable, {}, {}, "muster last", kLastRemarks};
 }
 
 Result<> read_last_line(CommandLine& line, std::span<const std::string> tokens) {

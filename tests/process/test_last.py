@@ -157,3 +157,10 @@ def test_a_home_that_cannot_be_written_changes_no_exit_code(muster, tmp_path):
 @pytest.mark.parametrize("words", [("0",), ("x",), ("1", "2"), ("--foo",)])
 def test_other_words_are_refused(muster, words):
     assert muster.run("last", *words).code == 64
+
+
+def test_history_is_taken_for_the_number_of_reports(muster):
+    job = muster.run("last", "--history", "5")
+
+    assert job.code == 64
+    assert "did you mean 'muster last N'?" in job.err.text
