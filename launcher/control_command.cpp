@@ -187,9 +187,12 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
   if (line.command == Command::Status && !options.job && control::choose_jobs(found, {}).size() > 1) {
     const auto jobs = control::all_jobs(found);
-    return print(options.is_json ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
-                                 : control::jobs_table(jobs, control::now_since_1970()) +
-                                       "Of one of them: muster status --job PID\n");
+    const bool has_silent = std::ranges::any_of(jobs, &control::FoundAgent::is_silent);
+    return print(
+        options.is_json
+            ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
+            : control::jobs_table(jobs, control::now_since_1970()) + "Of one of them: muster status --job PID\n" +
+                  (has_silent ? "A job that does not answer ends by 'kill PID', also one that stands still\n" : ""));
   }
   const auto agent = TRY(control::choose_agent(found, options.job));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {

@@ -132,8 +132,8 @@ struct Found {
 /// those of other users, who may have called theirs the same, but not from their pid.
 [[nodiscard]] std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted);
 
-/// Chooses the agent to ask. `wanted`: see `choose_jobs`; empty: the only job. Fails with one sentence that lists the
-/// jobs. A silent agent counts as a job, which a request to another one would hide; it is chosen by its pid alone.
+/// Chooses the agent to ask. `wanted`: see `choose_jobs`; empty: the only job. Fails with a sentence, below which the jobs
+/// stand as a table. A silent agent counts as a job, which a request to another one would hide; it is chosen by its pid alone.
 [[nodiscard]] Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted);
 
 /// Sends the request and waits up to `most_time` for the answer. Fails with `Incomplete` if the agent has ended, or

@@ -3,6 +3,7 @@
 #include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "control/control.hpp"
+#include "control/status.hpp"
 #include "environment/local_host.hpp"
 #include "environment/mounted_files.hpp"
 
@@ -44,6 +45,16 @@ constexpr const char* kDoesNotAnswer = "does not answer";
 
 Error no_answer(const std::string& socket) {
   return {ErrorKind::Incomplete, "the job at '" + socket + "' " + kDoesNotAnswer};
+}
+
+/// With what the user can do. The guard ends a job whose agent stands still once it gets SIGTERM.
+Error no_answer(const FoundAgent& agent) {
+  Error error = no_answer(agent.socket);
+  if (agent.pid > 0 && agent.peer.pid > 0) {
+    error.message += "; 'kill -CONT " + std::to_string(agent.peer.pid) + "' wakes an agent that was stopped, 'kill " +
+                     std::to_string(agent.pid) + "' ends the job in any case";
+  }
+  return error;
 }
 
 Error has_ended(const std::string& socket) {
@@ -129,14 +140,14 @@ Result<bool> receive_some(int fd, std::string& received, std::size_t most, const
                                 : Error{ErrorKind::Incomplete, "the answer of the job at '" + socket + "' is too long"};
 }
 
-Result<std::string> receive_line(int fd, const std::string& socket, Clock::time_point until) {
+Result<std::string> receive_line(int fd, const FoundAgent& agent, Clock::time_point until) {
   std::string received;
   while (wait_for(fd, POLLIN, until)) {
-    if (TRY(receive_some(fd, received, kMostAnswerBytes, socket))) {
+    if (TRY(receive_some(fd, received, kMostAnswerBytes, agent.socket))) {
       return received;
     }
   }
-  return no_answer(socket);
+  return no_answer(agent);
 }
 
 /// A control socket that is being asked which job it is.
@@ -403,30 +414,20 @@ Found find_agents(const std::string& temporary_folder) {
 
 namespace {
 
-/// "'train' (pid 4711, python3 train.py in /home/me/llm)".
-std::string describe(const FoundAgent& agent) {
-  constexpr std::size_t kMostProgramBytes = 60;
-  const std::string program = visible_line(shortened(agent.program, kMostProgramBytes));
-  return (agent.is_silent        ? std::string("a job that ") + kDoesNotAnswer
-          : agent.job_id.empty() ? "a job without an id"
-                                 : "'" + visible_line(agent.job_id) + "'") +
-         " (" + (agent.pid > 0 ? "pid " + std::to_string(agent.pid) : agent.socket) +
-         (program.empty() ? "" : ", " + program) + (agent.folder.empty() ? "" : " in " + visible_line(agent.folder)) +
-         ")";
-}
-
-/// Says why none of several jobs, or of no jobs, is meant.
+/// Says why none of several jobs, or of no jobs, is meant; below it stands their table.
 Error no_choice(const Found& found, const std::vector<FoundAgent>& chosen, const std::optional<std::string>& wanted) {
-  std::vector<std::string> names;
-  for (const FoundAgent& agent : chosen.empty() ? all_jobs(found) : chosen) {
-    names.push_back(describe(agent));
+  const std::vector<FoundAgent> jobs = chosen.empty() ? all_jobs(found) : chosen;
+  if (jobs.empty() || (chosen.empty() && !wanted)) {
+    return no_job(found, "no job of muster runs here");
   }
-  if (chosen.size() > 1) {
-    return {ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
-                                     " run here: " + join(names, ", ") + "; choose one with --job PID"};
+  Error error = no_job(found, "no job '" + wanted.value_or("") + "' runs here");
+  if (!chosen.empty()) {
+    const std::string called = wanted ? " called '" + *wanted + "'" : "";
+    error = {ErrorKind::BadUsage, count_of(chosen.size(), "job") + called + " run here; choose one with --job PID"};
   }
-  return wanted && !names.empty() ? no_job(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
-                                  : no_job(found, "no job of muster runs here");
+  error.message += (chosen.empty() ? "; these jobs do:\n" : ":\n") + jobs_table(jobs, now_since_1970());
+  error.message.pop_back();  // the line's end
+  return error;
 }
 
 }  // namespace
@@ -471,7 +472,7 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
     return no_choice(found, chosen, wanted);
   }
   if (chosen.front().is_silent && !wanted) {
-    return no_answer(chosen.front().socket);
+    return no_answer(chosen.front());
   }
   return chosen.front();
 }
@@ -480,13 +481,13 @@ Result<json::object> ask(const FoundAgent& agent, const Request& request, std::c
   const Clock::time_point until = Clock::now() + most_time;
   Connection connection;
   if (const int failed = connect_to(agent.socket, connection); failed != 0) {
-    return connect_error(agent.socket, failed);
+    return failed == EAGAIN ? no_answer(agent) : connect_error(agent.socket, failed);
   }
   if (connection.peer.pid != agent.peer.pid || connection.peer.uid != agent.peer.uid) {
     return has_ended(agent.socket);
   }
   TRY(send_line(connection.fd.get(), write_request(request), agent.socket, until));
-  return parse_answer(TRY(receive_line(connection.fd.get(), agent.socket, until)));
+  return parse_answer(TRY(receive_line(connection.fd.get(), agent, until)));
 }
 
 }  // namespace muster::control

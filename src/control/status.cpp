@@ -275,7 +275,7 @@ std::string jobs_table(const std::vector<FoundAgent>& jobs, double now) {
   constexpr std::size_t kMostBytes = 60;  // of a program; JSON has it whole
   const auto text_or_dash = [](const std::string& text) { return text.empty() ? "-" : visible_line(text); };
   for (const FoundAgent& job : jobs) {
-    rows.push_back({text_or_dash(job.job_id), std::to_string(job.pid), visible_line(job.state),
+    rows.push_back({text_or_dash(job.job_id), job.pid > 0 ? std::to_string(job.pid) : "-", visible_line(job.state),
                     job.is_silent ? "-" : std::to_string(job.nodes),
                     short_duration(job.is_silent ? std::nullopt : std::optional(now - job.since)),
                     text_or_dash(shortened(job.program, kMostBytes)), text_or_dash(job.folder)});

@@ -50,6 +50,7 @@ OTHER_TEXTS = {
     "the file of --metrics": "the same",
     "the worker's own": "a row of the exit codes",
     "Of one of them: muster status --job PID": "what muster status prints",
+    "A job that does not answer ends by 'kill PID', also one that stands still": "the same",
     "What to do:": "what muster explain prints",
     "is the exit code:": "the same",
     "405 Method Not Allowed": "an answer of HTTP",

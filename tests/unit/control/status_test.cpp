@@ -1,10 +1,12 @@
 // The table of a job, and what nodes say of themselves.
 #include "control/status.hpp"
 
+#include "base/text.hpp"
 #include "control/control.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -137,35 +139,45 @@ TEST(ChoiceOfAJob, TakesTheNumberOfAStepsJob) {
   EXPECT_FALSE(choose_agent(found, "47"));
 }
 
-TEST(ChoiceOfAJob, NamesWhatThereIs) {
+std::vector<std::string> refusal_of(const Found& found, const std::string& wanted) {
+  return split(choose_agent(found, wanted).error().message, '\n');
+}
+
+TEST(ChoiceOfAJob, ListsWhatThereIs) {
   const Found found{{agent(1, "train"), agent(2, "train"), agent(3, "")}, {}, 2};
-  EXPECT_EQ(choose_agent(found, std::nullopt).error().message,
-            "3 jobs run here: 'train' (pid 1), 'train' (pid 2), a job without an id (pid 3); choose "
-            "one with --job PID");
-  EXPECT_EQ(choose_agent(found, "train").error().message,
-            "2 jobs called 'train' run here: 'train' (pid 1), 'train' (pid 2); choose one with --job "
-            "PID");
+  const std::string names = choose_agent(found, std::nullopt).error().message;
+  EXPECT_EQ(names.substr(0, names.find('\n')), "3 jobs run here; choose one with --job PID:");
+  EXPECT_EQ(std::ranges::count(names, '\n'), 4) << names;
+  EXPECT_NE(names.find("\ntrain  1 "), std::string::npos) << names;
+  EXPECT_NE(names.find("\n-      3 "), std::string::npos) << names;
+  EXPECT_EQ(refusal_of(found, "train").front(), "2 jobs called 'train' run here; choose one with --job PID:");
+  EXPECT_EQ(refusal_of(found, "train").size(), 4U);
   EXPECT_EQ(choose_agent(found, "2")->pid, 2);
-  EXPECT_EQ(choose_agent(found, "other").error().message,
-            "no job 'other' runs here; these do: 'train' (pid 1), 'train' (pid 2), a job without an "
-            "id (pid 3); 2 run folders of other users cannot be opened");
+  EXPECT_EQ(refusal_of(found, "other").front(),
+            "no job 'other' runs here; 2 run folders of other users cannot be opened; these jobs do:");
+  EXPECT_EQ(refusal_of(found, "other").size(), 5U);
   EXPECT_EQ(choose_agent(Found{}, std::nullopt).error().message, "no job of muster runs here");
+  EXPECT_EQ(choose_agent(Found{}, "other").error().message, "no job of muster runs here");
 }
 
 FoundAgent silent_agent(pid_t pid) {
   FoundAgent found = agent(pid, "");
   found.is_silent = true;
+  found.state = "does not answer";
+  found.peer.pid = pid + 1;
   return found;
 }
 
 TEST(ChoiceOfAJob, CountsAJobThatDoesNotAnswer) {
   const Found found{{agent(1, "train"), silent_agent(2)}, {}, 0};
-  EXPECT_EQ(choose_agent(found, std::nullopt).error().message,
-            "2 jobs run here: 'train' (pid 1), a job that does not answer (pid 2); choose one with --job PID");
+  EXPECT_NE(choose_agent(found, std::nullopt).error().message.find("\n-      2    does not answer  -"),
+            std::string::npos)
+      << choose_agent(found, std::nullopt).error().message;
   EXPECT_EQ(choose_agent(found, "train")->pid, 1);
   EXPECT_EQ(choose_agent(found, "2")->pid, 2);
   EXPECT_EQ(choose_agent(Found{{silent_agent(2)}, {}, 0}, std::nullopt).error().message,
-            "the job at '/dev/shm/muster_x/control' does not answer");
+            "the job at '/dev/shm/muster_x/control' does not answer; 'kill -CONT 3' wakes an agent that was stopped, "
+            "'kill 2' ends the job in any case");
 }
 
 TEST(ChoiceOfAJob, KnowsAJobByItsPortOnThisMachine) {
@@ -175,13 +187,13 @@ TEST(ChoiceOfAJob, KnowsAJobByItsPortOnThisMachine) {
   EXPECT_EQ(all_jobs(two).size(), 3U);
 }
 
-TEST(ChoiceOfAJob, NamesProgramAndFolder) {
+TEST(ChoiceOfAJob, ShowsProgramAndFolder) {
   FoundAgent with_program = agent(2, "");
   with_program.program = "python3 train.py";
   with_program.folder = "/home/me/llm";
-  EXPECT_EQ(choose_agent(Found{{agent(1, "a"), with_program}, {}, 0}, std::nullopt).error().message,
-            "2 jobs run here: 'a' (pid 1), a job without an id (pid 2, python3 train.py in /home/me/llm); choose one "
-            "with --job PID");
+  EXPECT_TRUE(choose_agent(Found{{agent(1, "a"), with_program}, {}, 0}, std::nullopt)
+                  .error()
+                  .message.ends_with("  python3 train.py  /home/me/llm"));
 }
 
 TEST(ChoiceOfAJob, PrefersTheAskersOwnToAnotherUsersOfItsName) {
