@@ -397,8 +397,9 @@ std::string JobControl::describe_delivery() const {
                                         : "; no program of this node catches " + signal + " yet");
   }
   return written + (is_flag_read_ ? ", for which a worker of this node asks"
-                                  : "; no worker of this node has asked for it yet; a job that is started with "
-                                    "--tell-workers-by USR1 gets a signal, too");
+                                  : "; no worker of this node has asked through the library yet, and a program that "
+                                    "looks for the file is not seen; a job that is started with --tell-workers-by USR1 "
+                                    "gets a signal, too");
 }
 
 }  // namespace muster

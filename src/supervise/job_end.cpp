@@ -23,7 +23,7 @@ constexpr int kNotExecutable = static_cast<int>(ErrorKind::NotExecutable);
 constexpr int kNotFound = static_cast<int>(ErrorKind::NotFound);
 
 // Kind, verdict and its name, exit code, advice for a scheduler and for people. In the order of EndKind.
-constexpr std::array<EndRow, 13> kEnds{{
+constexpr std::array<EndRow, 14> kEnds{{
     {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy", ""},
     {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy", ""},
     {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop",
@@ -46,6 +46,9 @@ constexpr std::array<EndRow, 13> kEnds{{
      "the program was not found; correct its name or the image"},
     {EndKind::Suspended, Verdict::Suspended, "suspended", kSuspended, "requeue",
      "suspended after a notice; start the job again to go on from its last checkpoint"},
+    {EndKind::Unsaved, Verdict::Suspended, "suspended", kSuspended, "requeue",
+     "suspended, but no worker ended or said that it had saved: the next start goes on from an older checkpoint; let "
+     "the program ask for the notice, or give it longer (--suspend-timeout)"},
 }};
 
 /// Kinds of end when something could not be started.

@@ -39,7 +39,8 @@ enum class EndKind {
   Hung,
   NotExecutable,  ///< the program of a worker that was not started
   NotFound,       ///< likewise
-  Suspended
+  Suspended,
+  Unsaved  ///< suspended, and no worker had saved or ended when the time was over
 };
 
 /// The worker or service that failed first in an attempt, with all that its node knows about it.

@@ -241,6 +241,7 @@ def test_a_job_that_ends_with_zero_after_a_notice_is_suspended(muster, command):
 
     assert job.end() == 85, job.words()
     assert job.report["first_failure"] is None
+    assert job.said[-1].endswith("suspended after a notice; start the job again to go on from its last checkpoint")
 
 
 def test_a_failure_after_a_notice_counts_where_no_worker_succeeded(muster, command):
@@ -336,7 +337,7 @@ def test_a_signal_that_would_end_a_worker_is_not_sent(muster, command):
     job.err.wait_for("ranks 0-1 do not catch SIGUSR1 yet, which would end them: muster sends it once there is a handler")
     assert job.end() == 85, job.words()
     assert "nobody had saved or ended" in job.report["reason"], "they lived until the deadline"
-    assert job.said[-1].endswith("suspended after a notice; start the job again to go on from its last checkpoint")
+    assert "suspended, but no worker ended or said that it had saved" in job.said[-1]
 
 
 def test_a_worker_that_catches_the_signal_later_gets_it_then(muster, command, tmp_path):
@@ -361,7 +362,7 @@ def test_suspend_says_how_the_workers_were_told(muster, command):
     for job in (silent, asking):
         job.out.wait_for("ready")
 
-    assert "no worker of this node has asked for it yet" in command(silent, "suspend", "--within=0.2").out.text
+    assert "no worker of this node has asked through the library yet" in command(silent, "suspend", "--within=0.2").out.text
     assert "for which a worker of this node asks" in command(asking, "suspend", "--within=0.2").out.text
     for job in (silent, asking):
         assert job.end() == 85, job.words()

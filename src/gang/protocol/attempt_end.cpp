@@ -69,8 +69,8 @@ void AttemptEnd::end_attempt(JobEnd end, int signal, Instant now, std::string re
   stop_nodes(signal, now);
 }
 
-void AttemptEnd::end_suspended(const std::string& what, Instant now) {
-  end_attempt(suspension_.end(what), SIGTERM, now, "suspended: " + what);
+void AttemptEnd::end_suspended(const std::string& what, Instant now, EndKind kind) {
+  end_attempt(suspension_.end(what, kind), SIGTERM, now, "suspended: " + what);
 }
 
 void AttemptEnd::stop_nodes(int signal, Instant now) {
@@ -304,7 +304,7 @@ void AttemptEnd::on_tick(Instant now) {
     end_attempt(std::move(end), SIGTERM, now);
   }
   if (gang_.state == LeaderState::Running && now >= suspension_.deadline().value_or(Instant::max())) {
-    end_suspended(suspension_.at_deadline(now), now);
+    end_suspended(suspension_.at_deadline(now), now, suspension_.kind_at_deadline());
   }
   if (gang_.state == LeaderState::Resting && now >= rest_until_) {
     rendezvous_.gather(now);

@@ -25,7 +25,7 @@ class AttemptEnd {
   /// nodes; empty: the end's.
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
   /// `what`: of `Suspension`.
-  void end_suspended(const std::string& what, Instant now);
+  void end_suspended(const std::string& what, Instant now, EndKind kind = EndKind::Suspended);
   /// Ends the workers as after a failure, although nothing has failed: newcomers take part in the next attempt.
   void scale_up(Instant now);
   /// An agent was asked to stop, and the job cannot go on without it.

@@ -78,12 +78,12 @@ std::string Suspension::after_all_have_ended(Instant now) const {
   return "all processes had ended " + after(now - notice_->asked);
 }
 
-JobEnd Suspension::end_by(const std::string& source, const std::string& what) {
-  return make_end(EndKind::Suspended, "suspended (" + source + "): " + what);
+JobEnd Suspension::end_by(const std::string& source, const std::string& what, EndKind kind) {
+  return make_end(kind, "suspended (" + source + "): " + what);
 }
 
 bool Suspension::has_failed_instead() const {
-  return notice_ && gang_.end && gang_.end->kind == EndKind::Suspended && !has_departed_;
+  return notice_ && gang_.end && gang_.end->verdict == Verdict::Suspended && !has_departed_;
 }
 
 std::optional<milliseconds> Suspension::grace(Instant now) const {

@@ -33,6 +33,7 @@ class Suspension {
   [[nodiscard]] std::string note_all_succeeded();
   /// Failures since the notice are judged when all nodes have ended.
   [[nodiscard]] std::string at_deadline(Instant now) const;
+  [[nodiscard]] EndKind kind_at_deadline() const { return has_departed_ ? EndKind::Suspended : EndKind::Unsaved; }
   /// All workers of all nodes have exited by themselves.
   [[nodiscard]] std::string after_all_have_ended(Instant now) const;
 
@@ -41,8 +42,11 @@ class Suspension {
     return notice_ ? std::optional(notice_->deadline) : std::nullopt;
   }
   /// The end of a noticed job. `what`: why it ends now.
-  [[nodiscard]] JobEnd end(const std::string& what) const { return end_by(notice_->source, what); }
-  [[nodiscard]] static JobEnd end_by(const std::string& source, const std::string& what);
+  [[nodiscard]] JobEnd end(const std::string& what, EndKind kind = EndKind::Suspended) const {
+    return end_by(notice_->source, what, kind);
+  }
+  [[nodiscard]] static JobEnd end_by(const std::string& source, const std::string& what,
+                                     EndKind kind = EndKind::Suspended);
   /// True if a failure counts although the job is suspended: no process saved or exited with 0. Otherwise failures are
   /// taken as a result of such an exit.
   [[nodiscard]] bool has_failed_instead() const;
