@@ -364,10 +364,11 @@ def test_agents_with_the_same_token_form_a_gang(gang, tmp_path, by):
 def test_a_leader_that_times_out_names_the_node_with_another_token(gang):
     job = gang(2, "--gang-timeout=10")
     leader = job.start(0, env={"MUSTER_TOKEN": TOKEN})
-    job.start(1, env={"MUSTER_TOKEN": TOKEN + "!"})
+    other = job.start(1, env={"MUSTER_TOKEN": TOKEN + "!"})
 
-    assert leader.end() == 75
+    assert (leader.end(), other.end()) == (75, 75)
     assert "never joined; 127.0.0.1 was refused: it has another token" in leader.said_about("1 of 2", "within 10 s")
+    assert "; compare the tokens of the nodes (--token-file, MUSTER_TOKEN)" in other.said_about("did not reach the leader")
 
 
 MISMATCHES = {

@@ -73,9 +73,11 @@ std::optional<LogLine> ConnectRetry::progress(Instant now) {
 }
 
 std::string ConnectRetry::describe_failure(Instant now) const {
+  const bool is_about_token = last_failure_.find("token") != std::string::npos;
   return (leads_ ? "could not lead the job at " : "did not reach the leader at ") + leader_ + " within " +
          whole_seconds(now - since_) + " (" + count_of(static_cast<std::size_t>(dials_), "attempt") +
-         "): " + (last_failure_.empty() ? "it has not answered" : last_failure_);
+         "): " + (last_failure_.empty() ? "it has not answered" : last_failure_) +
+         (is_about_token ? "; compare the tokens of the nodes (--token-file, MUSTER_TOKEN)" : "");
 }
 
 std::string ConnectRetry::incarnation() const {

@@ -107,6 +107,15 @@ TEST(Participant, TimesOutAndReportsTheLastConnectionError) {
   EXPECT_EQ(scenario.next_wake(), std::nullopt);
 }
 
+TEST(Participant, AdvisesToCompareTokens) {
+  ParticipantScenario scenario;
+  (void)scenario.happen(DialFailed{"the leader at 10.0.0.1:29500 has another token"});
+  (void)scenario.wait(seconds(900));
+
+  EXPECT_TRUE(scenario.end->reason.ends_with(
+      "has another token; compare the tokens of the nodes (--token-file, MUSTER_TOKEN)"));
+}
+
 TEST(Participant, GivesUpAtTheDeadlineEvenWhileADialRuns) {
   ParticipantScenario scenario;
   EXPECT_EQ(scenario.wait(seconds(900)), "leave: incomplete 75");
