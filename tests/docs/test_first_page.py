@@ -30,15 +30,19 @@ def test_each_row_of_the_comparison_names_a_test_or_a_bench():
 
 def test_the_script_that_asks_is_suspended(desk):
     (script,) = [block for block in blocks(FIRST_JOB) if block.word == "asks.py"]
+    (answer,) = [block.text.splitlines()[1] for block in blocks(FIRST_JOB) if block.text.startswith("$ muster suspend\n")]
+    (table,) = [block.text.splitlines() for block in blocks(FIRST_JOB) if block.text.startswith("$ muster status\n")]
     (desk.folder / "asks.py").write_text(script.text)
     job = f"page-{free_port()}"
 
     seen = desk.run(
         f"muster --job-id {job} --nproc-per-node 2 asks.py & "
         f"until muster status --job {job} --json 2>/dev/null | grep -q '\"state\": *\"running\"'; do :; done; "
-        f"muster suspend --job {job}; wait $!; echo code $?"
+        f"muster status --job {job}; muster suspend --job {job}; wait $!; echo code $?"
     )
 
+    assert re.sub(r"[\d.]+ s", "N s", answer) in re.sub(r"[\d.]+ s", "N s", seen.stdout)
+    assert table[3].split() in [line.split() for line in seen.stdout.splitlines()], "the same columns"
     assert seen.stdout.count("saved at step") == 2, seen.stdout
     assert "code 85" in seen.stdout
 
