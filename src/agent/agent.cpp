@@ -103,6 +103,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
     record({.kind = ledger::Kind::RanksMet});
   };
+  reporter_.standbys = [this] { return standbys_.ready(); };
   record_.ranks = [this] { return reporter_.rank_states(); };
   record_.asked = [this] { return reporter_.asked(); };
 }

@@ -72,7 +72,10 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
     log_.on_started(worker);
     services_->on_worker_started(worker);
     stop_.on_started(worker);
-    record({.kind = ledger::Kind::WorkerStarted, .number = workers_.pid(worker)}, worker);
+    record({.kind = ledger::Kind::WorkerStarted,
+            .number = workers_.pid(worker),
+            .text = workers_.was_standby(worker) ? "from standby" : ""},
+           worker);
   };
   starter_.on_failure = [this](const StartFailure& failure) {
     handle(WorkerNotStarted{failure.worker, failure.error.exit_code()});

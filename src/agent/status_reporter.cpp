@@ -255,6 +255,7 @@ control::NodeStatus StatusReporter::describe_node() const {
   status.node = attempt_->plan().placement.node_rank.value;
   status.attempt = attempt_->plan().placement.attempt;
   status.state = "running";
+  status.standbys = standbys();
   status.workers = attempt_->results().describe_workers();
   return status;
 }

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +41,9 @@ class StatusReporter {
   /// The references outlive it. `attempt`: the present one; null: none yet.
   StatusReporter(ProcessLoop& loop, const RunContext& run, gang::Gang& gang, ServiceRequests& services,
                  const std::unique_ptr<Attempt>& attempt);
+
+  /// Counts the standbys that are ready.
+  std::function<std::size_t()> standbys;
 
   /// Adds to the workers' environment, and removes the heartbeats of earlier workers.
   void begin_attempt(LaunchPlan& plan);

@@ -63,6 +63,7 @@ Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   auto standby = standbys_ == nullptr ? std::nullopt : standbys_->take(worker, request, how.output);
   if (standby) {
     note_start(worker, how, standby->pid, std::move(standby->pidfd));
+    states_[worker].was_standby = true;
     if (auto connected = how.connect(std::move(standby->ours)); !connected) {
       this->signal(worker, SIGKILL);
       return connected;

@@ -100,6 +100,8 @@ class Workers {
   /// Sends a signal, or 0 for none, to a process that is a living worker or descends from one, and to no other.
   /// Returns that worker.
   [[nodiscard]] std::optional<std::size_t> signal_member(pid_t pid, int signal) const;
+  /// True if the worker was a standby.
+  [[nodiscard]] bool was_standby(std::size_t worker) const { return states_[worker].was_standby; }
   [[nodiscard]] std::chrono::steady_clock::time_point started(std::size_t worker) const {
     return states_[worker].started;
   }
@@ -127,6 +129,7 @@ class Workers {
     bool is_held = false;  ///< by us
     bool was_exiting = false;
     bool is_aborted = false;
+    bool was_standby = false;
     Clock::time_point started{};
     Clock::time_point ended{};
     ProcessUse use{};

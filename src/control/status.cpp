@@ -168,6 +168,9 @@ std::string describe_notice(const json::object& job, double now) {
 std::string to_line(const NodeStatus& status, std::size_t most_bytes) {
   json::object object{{"host", status.host}, {"pid", status.pid}, {"state", status.state}, {"attempt", status.attempt}};
   add(object, "node", status.node);
+  if (status.standbys > 0) {
+    object["standbys"] = status.standbys;
+  }
   json::array workers;
   constexpr std::size_t kMargin = 256;
   std::size_t bytes = json::serialize(object).size() + kMargin;
@@ -207,12 +210,14 @@ std::string status_table(const json::object& answer, double now) {
       {"NODE", "HOST", "RANK", "ROLE", "STATE", "PID", "ATTEMPT", "SINCE", "CPU", "MEMORY", "OUTPUT", "STEP"}};
   std::size_t workers = 0;
   std::size_t running = 0;
+  double standbys = 0;
   double cpu = 0;
   double memory = 0;
   const json::array nodes = array_at(answer, "nodes");
   for (const json::value& value : nodes) {
     const json::object node = object_of(value);
     const json::array listed = array_at(node, "workers");
+    standbys += number_at(node, "standbys").value_or(0);
     if (listed.empty()) {
       rows.push_back({text_at(node, "node"), text_at(node, "host"), "-", "-", text_at(node, "state")});
       rows.back().resize(rows.front().size(), "-");
@@ -228,11 +233,13 @@ std::string status_table(const json::object& answer, double now) {
   }
   constexpr double kMostNodes = 1e9;
   const auto missing = std::clamp(number_at(answer, "missing").value_or(0), 0.0, kMostNodes);
+  const auto ready = static_cast<std::size_t>(std::clamp(standbys, 0.0, kMostNodes));
   const auto since = number_at(job, "since");
   std::string text = "job " + text_at(job, "id") + ", " +
                      (since ? "since " + short_duration(now - *since) + ", " : "") + count_of(nodes.size(), "node") +
-                     ", " + std::to_string(running) + " of " + count_of(workers, "worker") + " running, CPU " +
-                     short_duration(cpu) + ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
+                     ", " + std::to_string(running) + " of " + count_of(workers, "worker") + " running, " +
+                     (ready > 0 ? count_of(ready, "standby") + " ready, " : "") + "CPU " + short_duration(cpu) +
+                     ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
   if (missing > 0) {
     text += count_of(static_cast<std::size_t>(missing), "node") + " did not answer in time\n";
   }

@@ -47,6 +47,7 @@ struct NodeStatus {
   pid_t pid = -1;     ///< pid of muster on that node
   std::string state;  ///< "running", "waiting for the start" ...
   int attempt = 0;
+  std::size_t standbys = 0;  ///< that are ready to become its workers at a restart
   std::vector<WorkerStatus> workers;
 };
 

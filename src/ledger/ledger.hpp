@@ -14,7 +14,7 @@ namespace muster::ledger {
 enum class Kind {
   Joining,         ///< the agent runs, and asks to take part in the job
   AttemptStarted,  ///< all nodes are here; `number`: workers of this node; `text`: the node that came last
-  WorkerStarted,   ///< `number`: its pid
+  WorkerStarted,   ///< `number`: its pid; `text`: "from standby", or empty
   FirstOutput,     ///< a worker has written its first bytes
   RanksMet,        ///< all ranks have called init_process_group; known to the leader that serves their store
   Failed,          ///< the first failure of this node; `text`: the service that failed, if it was one

@@ -506,7 +506,7 @@ def test_a_program_that_never_answers_is_killed_before_the_grace_is_over(muster)
         "import os, signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "if os.fork() == 0: os.setsid()\n"
-        "print(os.environ['MUSTER_CONTROL_SOCKET'], flush=True)\n"
+        "os.write(1, os.fsencode(os.environ['MUSTER_CONTROL_SOCKET'] + '\\n'))\n"  # print writes the line end by itself
         "time.sleep(600)\n"
     )
     job = muster.start("--suspend-signal=TERM", "--nproc-per-node=2", "--", sys.executable, "-c", script, report=True)

@@ -384,3 +384,17 @@ def test_what_is_no_module_is_refused(muster, value):
 
     assert job.code == 64
     assert "expected off, auto, or modules of Python such as torch,numpy.linalg" in job.err.text
+
+
+def test_status_and_events_tell_of_standbys(start, program, muster, tmp_path):
+    job = start(program(CRASHES), tmp_path, 1, env={"MUSTER_EVENTS": tmp_path / "events"})
+    job.err.wait_for(READY)
+    status = muster.run("status", f"--job={job.guard()}")
+    document = json.loads(muster.run("status", "--json", f"--job={job.guard()}").out.text)
+
+    assert "2 standbys ready" in status.out.text
+    assert document["nodes"][0]["standbys"] == 2
+    assert crash_and_restart(job, tmp_path) == 0
+    events = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
+    started = [(one["attempt"], one.get("text")) for one in events if one["event"] == "worker started"]
+    assert sorted(started, key=str) == [(0, None), (0, None), (1, "from standby"), (1, "from standby")]

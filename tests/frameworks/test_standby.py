@@ -1,0 +1,76 @@
+"""Ranks that begin from standbys compute what ranks compute that were started (docs/standby.md)."""
+
+import os
+import pathlib
+import re
+
+import pytest
+
+from support.repetitions import default_or_soak
+
+pytestmark = pytest.mark.framework
+PROGRAM = pathlib.Path(__file__).parent / "workers" / "restarted.py"
+RESULT = re.compile(r"^(?:\[\d\] )?attempt (\d) rank (\d) has (\w+), drew (\w+)$", re.MULTILINE)
+READY = "can restart without importing again"
+SECONDS = 300  # four ranks import torch at a quarter of a CPU each, one after the other
+
+
+@pytest.fixture
+def train(launcher, torch_venv):
+    """Starts a node of a job, with standbys or without."""
+
+    def start(kind, folder, crashes, *options, standby="auto", through=()):
+        return launcher.start(
+            *("torchrun", "--nproc-per-node=2", f"--max-restarts={crashes}", "--grace=2", f"--standby={standby}"),
+            *("--standby-after=1", *options, PROGRAM, kind, folder, crashes),
+            through=(*through, "chrt", "--batch", "0"),  # paced: both cores are busy
+            env={"PATH": f"{torch_venv}:{os.environ['PATH']}", "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": ""},
+        )
+
+    return start
+
+
+def run(jobs, folder, crashes, has_standbys):
+    """Lets the job crash in each attempt as soon as it can restart; returns {(attempt, rank): (parameters, drawn)}."""
+    for attempt in range(crashes):
+        for job in jobs if has_standbys else ():
+            job.err.wait_for(READY, times=attempt + 1, seconds=SECONDS)
+        for job in jobs:
+            job.out.wait_for(f"attempt {attempt} rank", times=2, seconds=SECONDS)
+        (folder / f"go{attempt}").touch()
+    assert [job.end(SECONDS) for job in jobs] == [0] * len(jobs), jobs[0].words()
+    found = RESULT.findall("".join(job.out.text for job in jobs))
+    return {(int(attempt), int(rank)): (parameters, drawn) for attempt, rank, parameters, drawn in found}
+
+
+@pytest.mark.parametrize("kind", ["ddp", "loaders", "spawned loaders", "spawn", "compile", "fsdp"])
+def test_a_restart_from_standbys_computes_the_same(train, tmp_path, kind):
+    results = {}
+    for standby in ("off", "auto"):
+        folder = tmp_path / standby
+        folder.mkdir()
+        job = train(kind, folder, 1, standby=standby)
+        results[standby] = run([job], folder, 1, standby == "auto")
+    assert "attempt 1: 2 of 2 ranks from standby" in job.err.text
+
+    learned = {standby: {of: one[0] for of, one in found.items()} for standby, found in results.items()}
+    assert len(learned["off"]) == 4 and learned["auto"] == learned["off"]
+    drawn = [one[1] for found in results.values() for one in found.values()]
+    assert len(set(drawn)) == len(drawn), "each process draws for itself"
+
+
+def test_two_nodes_with_many_restarts_end_with_the_same_parameters(train, two_hosts, tmp_path):
+    crashes = default_or_soak(2, 20)
+    results = {}
+    for standby in ("off", "auto"):
+        folder = tmp_path / standby
+        folder.mkdir()
+        jobs = [
+            train("ddp", folder, crashes, "--nnodes=2", f"--node-rank={node}", f"--master-addr={two_hosts.address(0)}",
+                  "--restart-backoff=0", standby=standby, through=two_hosts.command("exec", str(node)))
+            for node in (0, 1)
+        ]
+        results[standby] = run(jobs, folder, crashes, standby == "auto")
+    for attempt in range(1, crashes + 1):
+        assert all(f"attempt {attempt}: 2 of 2 ranks from standby" in job.err.text for job in jobs)
+    assert {of: one[0] for of, one in results["auto"].items()} == {of: one[0] for of, one in results["off"].items()}
