@@ -39,7 +39,7 @@ constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
     {"elastic_training", '\0', nullptr, Refused, kDeepspeedElastic},
     {"min_elastic_nodes", '\0', "N", Refused, kDeepspeedElastic},
     {"max_elastic_nodes", '\0', "N", Refused, kDeepspeedElastic},
-    {"master_port", '\0', "PORT", Same, "Where the nodes meet.", "master-port"},
+    {"master_port", '\0', "PORT", Same, "Where the workers meet, and the nodes beside it.", "master-port"},
     {"master_addr", '\0', "HOST", Same, "Where the nodes meet.", "master-addr"},
     {"node_rank", '\0', "R", Better, "-1 or not given: by the platform, else by arrival."},
     {"launcher", '\0', "NAME", Ignored, kOwnShell},
@@ -197,6 +197,11 @@ Result<> count_nodes_of_file(Translation& t, const Text& file, const std::option
   }
   const auto listed = TRY(read_list(t, {*text, {file.source.kind, "'" + file.value + "'"}}, choice));
   t.set("nnodes", {std::to_string(listed.value.size()), file.source});
+  std::vector<std::string> names;
+  for (const GivenHost& host : listed.value) {
+    names.push_back(host.host);
+  }
+  t.set(kHostsOfNodes, {join(names, ","), file.source});
   if (!t.settings.contains("master-addr")) {
     t.set("master-addr", {listed.value.front().host, file.source});
   }
@@ -276,6 +281,7 @@ Result<> translate_deepspeed(Translation& t) {
   }
   set_ssh(t, t.find("ssh-port"));
   TRY(translate_hosts(t));
+  give_port_to_workers(t);
   // Adds the arguments for ssh that pdsh, DeepSpeed's own way to start the hosts, would add. Source: pdsh(1).
   const auto words = sourced_variable(t.snapshot, "PDSH_SSH_ARGS_APPEND");
   const auto launcher = t.find("launcher");

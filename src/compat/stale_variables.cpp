@@ -127,6 +127,18 @@ std::string nodes_of(const Translation& t) {
   return own ? own->value : "";
 }
 
+bool is_one(const std::string& nodes) {
+  return nodes == "1" || nodes == "1:1";
+}
+
+void give_port_to_workers(Translation& t) {
+  const auto port = t.settings.find("master-port");
+  const bool is_named = t.is_whole && port != t.settings.end() && port->second.value != "0";
+  if (is_named && !is_one(nodes_of(t)) && !t.line.settings.has("worker-port")) {
+    t.set("worker-port", port->second);
+  }
+}
+
 void drop_stale_variables(Translation& t, bool is_about_nodes) {
   const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
   const auto sign = t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
@@ -140,7 +152,7 @@ void drop_stale_variables(Translation& t, bool is_about_nodes) {
                              (names.size() == 1 ? "it" : "them") + ", and " + describe_orphan(*sign, is_about_nodes));
   }
   const std::string nodes = nodes_of(t);
-  t.set("platform", {nodes.empty() || nodes == "1" || nodes == "1:1" ? "single" : "flags",
+  t.set("platform", {nodes.empty() || is_one(nodes) ? "single" : "flags",
                      {SourceKind::Default, original + ", which does not read " + sign->source.name}});
 }
 

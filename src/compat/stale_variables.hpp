@@ -20,6 +20,13 @@ void drop_stale_variables(Translation& translation, bool is_about_nodes);
 /// The number of nodes by the translation, else by muster's own options; empty: neither says it.
 [[nodiscard]] std::string nodes_of(const Translation& translation);
 
+/// True for "1" and "1:1".
+[[nodiscard]] bool is_one(const std::string& nodes);
+
+/// Sets the given port for the workers of several nodes, as scripts name it in --dist-url tcp://ADDRESS:PORT. The
+/// agents meet beside it.
+void give_port_to_workers(Translation& translation);
+
 // Devices of this node by their numbers on the host, as other launchers name them.
 
 /// Names of `count` devices that no list hides: numbers from 0.

@@ -89,10 +89,6 @@ const Source kDefaultNodes = {SourceKind::Default, "torchrun's default of --nnod
 /// Default port of c10d if the endpoint has none.
 constexpr const char* kDynamicPort = "29400";
 
-bool is_one(const std::string& nodes) {
-  return nodes == "1" || nodes == "1:1";
-}
-
 bool has_accelerators(const HostDevices& devices) {
   return devices.nvidia + devices.ascend + devices.amd + devices.gaudi + devices.neuron_cores + devices.intel +
              devices.tpu >
@@ -146,7 +142,8 @@ void translate_standalone(Translation& t) {
   }
   leave_out_own(t, flag, kWhy);
   t.set("nnodes", {"1", flag.source});
-  t.set("platform", {"single", flag.source});
+  const auto platform = t.line.settings.find("platform");
+  t.set("platform", {"single", platform && platform->value == "single" ? platform->source : flag.source});
 }
 
 /// Sets torchrun's default of one node if an option describes the nodes and none counts them.
@@ -182,15 +179,6 @@ void set_port(Translation& t, const Sourced<std::string>& port) {
     t.settings.erase("master-port");
   } else {
     t.set("master-port", port);
-  }
-}
-
-/// Exports the port, which scripts name as in --dist-url tcp://ADDRESS:PORT. The agents meet on another port.
-void give_port_to_workers(Translation& t) {
-  const auto port = t.settings.find("master-port");
-  const bool is_named = t.is_whole && port != t.settings.end() && port->second.value != "0";
-  if (is_named && !is_one(nodes_of(t)) && !t.line.settings.has("worker-port")) {
-    t.set("worker-port", port->second);
   }
 }
 

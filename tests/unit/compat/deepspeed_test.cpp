@@ -20,7 +20,9 @@ TEST(DeepSpeed, TakesTheNodesFromFlags) {
                         "--master_port 6000 --num_gpus 8 train.py"),
             "master-addr=a (--master_addr); master-port=6000 (--master_port); mode=deepspeed "
             "(deepspeed); nnodes=2 (--num_nodes); node-rank=1 (--node_rank); nproc-per-node=8 "
-            "(--num_gpus)");
+            "(--num_gpus); worker-port=6000 (--master_port)");
+  EXPECT_EQ(setting_of("deepspeed -H hosts --num_nodes 2 --master_port 6000 train.py", "worker-port"),
+            "6000 (--master_port)");
 }
 
 TEST(DeepSpeed, ReportsUnneededOptions) {
@@ -97,6 +99,7 @@ TEST(DeepSpeed, LearnsOfTheNodesFromItsHostfileWhereEachIsStarted) {
   EXPECT_EQ(setting_of_listed("--node_rank 1", "nproc-per-node"), "2 (--hostfile)");
   EXPECT_EQ(setting_of_listed("--node_rank 1", "master-addr"), "a (--hostfile)");
   EXPECT_EQ(setting_of_listed("--node_rank 1", "hostfile"), "");
+  EXPECT_EQ(setting_of_listed("--node_rank 1", kHostsOfNodes), "a,b,c (--hostfile)");
   EXPECT_EQ(setting_of_listed("--node_rank 1 --master_addr x", "master-addr"), "x (--master_addr)");
   EXPECT_EQ(setting_of_listed("--node_rank 1 --num_gpus 8", "nproc-per-node"), "8 (--num_gpus)");
   EXPECT_EQ(setting_of_listed("--node_rank 1 --num_nodes 2", "nnodes"), "2 (--hostfile)");
