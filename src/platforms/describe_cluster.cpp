@@ -161,15 +161,27 @@ Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, 
   return cluster;
 }
 
+/// The request, and its surroundings.
+struct Asked {
+  const Snapshot& snapshot;
+  const Counters& counters;  ///< of the snapshot
+  const ClusterRequest& request;
+  const ModeFacts& mode;
+};
+
 /// Compares the line with the platform that it replaces, whose hosts are then known too. Returns notices.
-Result<std::vector<std::string>> compare(PlatformFacts& facts, const Choice& choice, const Snapshot& snapshot,
-                                         const ClusterRequest& request, const ModeFacts& mode) {
-  if (!request.nodes && !request.node_rank && !request.master_address) {
-    return std::vector<std::string>();  // the line says nothing, so the platform is not read once more
-  }
+Result<std::vector<std::string>> compare(PlatformFacts& facts, const Choice& choice, const Sourced<int>& slots,
+                                         const Asked& asked) {
+  const Snapshot& snapshot = asked.snapshot;
+  const ClusterRequest& request = asked.request;
+  const bool is_silent = !request.nodes && !request.node_rank && !request.master_address;
   const Platform* const around =
-      choice.platform != nullptr ? choice.platform : find_passed_over(choice, snapshot, request, mode.roles);
-  if (around == nullptr) {
+      choice.platform != nullptr ? choice.platform : find_passed_over(choice, snapshot, request, asked.mode.roles);
+  if (is_silent || around == nullptr) {  // the line says nothing, so the platform is not read once more
+    return std::vector<std::string>();
+  }
+  if (facts.nodes->value == 1 && !facts.share) {
+    TRY(check_not_in_each_task(*around, *facts.nodes, slots, snapshot));
     return std::vector<std::string>();
   }
   const ReplacedPlatform replaced{*around, read_platform(*around, snapshot), request, snapshot};
@@ -197,14 +209,6 @@ void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterReques
     cluster.decisions.push_back({"grace", std::to_string(seconds.count()) + " s", facts.grace->source.name});
   }
 }
-
-/// The request, and its surroundings.
-struct Asked {
-  const Snapshot& snapshot;
-  const Counters& counters;  ///< of the snapshot
-  const ClusterRequest& request;
-  const ModeFacts& mode;
-};
 
 /// For the leader, which says where nodes use the same ones. Where a launcher has placed the workers of a host, it gives
 /// each its own.
@@ -254,12 +258,13 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest&
   TRY(check(choice, facts));
   const Counters counters = find_counters(snapshot);
   auto remark = TRY(check_not_alone(facts, choice, job_roles, slots.value, counters));
-  auto notices = TRY(compare(facts, choice, snapshot, request, mode));
+  const Asked asked{snapshot, counters, request, mode};
+  auto notices = TRY(compare(facts, choice, slots, asked));
   if (!remark.empty()) {
     notices.push_back(std::move(remark));
   }
-  auto cluster = TRY(join_facts(choice, job_roles, facts, slots, Asked{snapshot, counters, request, mode}));
-  std::ranges::move(notices, std::back_inserter(cluster.notices));
+  auto cluster = TRY(join_facts(choice, job_roles, facts, slots, asked));
+  cluster.notices.insert(cluster.notices.begin(), notices.begin(), notices.end());  // likelier causes of a wait
   return cluster;
 }
 

@@ -37,6 +37,7 @@ struct HostShare {
   std::optional<int> host_rank = {};  ///< index of this host, where a source has it
   std::optional<int> hosts = {};      ///< number of hosts of the job, likewise
   std::optional<int> cores = {};      ///< cores of each task, likewise
+  std::optional<int> devices = {};    ///< accelerators of each task, likewise
 };
 
 /// torchrun's default where no source names a job.

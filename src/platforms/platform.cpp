@@ -239,7 +239,7 @@ Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& r
 const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                                  const Roles& roles) {
   const bool is_users = choice.source.kind == SourceKind::Option || choice.source.name == "--platform";
-  const bool is_passed_over = choice.name == "flags" && !is_users;
+  const bool is_passed_over = !is_users && (choice.name == "flags" || choice.name == "single");
   return is_passed_over ? detect_platform(snapshot, request, roles, &kBare).platform : nullptr;
 }
 

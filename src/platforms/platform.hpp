@@ -322,8 +322,8 @@ struct Choice {
 [[nodiscard]] Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& request,
                                              const Roles& roles);
 
-/// The platform that another launcher's command line form ignores, because that form implies "flags". Null: there is
-/// none, or the user has named "flags".
+/// The platform that another launcher's command line form ignores, because that form implies "flags" or "single".
+/// Null: there is none, or the user has named one of these.
 [[nodiscard]] const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot,
                                                const ClusterRequest& request, const Roles& roles);
 

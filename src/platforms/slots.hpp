@@ -68,6 +68,11 @@ struct TaskVariables {
 [[nodiscard]] Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot,
                                       const ClusterRequest& request);
 
+/// Fails where each of several tasks that `around` has placed on this host would start a job of one node with several
+/// workers, unless each task has as many devices, or cores, for itself.
+[[nodiscard]] Result<> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes,
+                                              const Sourced<int>& slots, const Snapshot& snapshot);
+
 void add_share(Cluster& cluster, const PlatformFacts& facts);
 
 }  // namespace muster

@@ -117,6 +117,8 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   if (cores) {
     facts.share->cores = cores->value;
   }
+  const std::string devices = snapshot.variable("SLURM_GPUS_PER_TASK").value_or("");  // "2", or with a type "a100:2"
+  facts.share->devices = parse_integer(devices.substr(devices.rfind(':') + 1), 0, kMostWorkers);
   return {};
 }
 
@@ -260,9 +262,9 @@ Result<> read_slurm(PlatformFacts& facts, const Snapshot& snapshot) {
     facts.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
   }
   TRY(is_step ? read_task(facts, snapshot) : read_shell(facts, snapshot));
-  if (is_step && facts.remark.empty()) {
-    facts.remark = describe_shell(snapshot);
-  }
+  const std::string shell = is_step ? describe_shell(snapshot) : "";
+  facts.may_be_by_hand = facts.may_be_by_hand || !shell.empty();
+  facts.remark = facts.remark.empty() ? shell : facts.remark;
   read_slots(facts, snapshot);
   facts.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
   return {};
