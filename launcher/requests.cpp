@@ -178,7 +178,7 @@ Error no_job(const CommandLine& line, const Snapshot& snapshot, Error no_program
     return read_places(options, line, snapshot);
   };
   const auto options_read = read();
-  return options_read ? std::move(no_program) : options_read.error();
+  return options_read ? find_taken_script(line.words).value_or(std::move(no_program)) : options_read.error();
 }
 
 Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) {
@@ -373,7 +373,11 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
     return subcommand->read(line, rest);
   }
   SplitLine parts = line.command == Command::Explain ? cut_question(rest, own_options()) : cut(rest, own_options());
-  TRY(read_flags(parts.options, own_options(), line.settings));
+  auto read = read_flags(parts.options, own_options(), line.settings);
+  if (auto taken = read ? std::nullopt : find_taken_script(rest.first(rest.size() - parts.program.size()))) {
+    return std::move(*taken);
+  }
+  TRY(std::move(read));
   TRY(check_program_name(parts));
   const CompatLauncher* const compat = compat_behind(parts);
   if (compat != nullptr) {

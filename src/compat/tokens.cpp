@@ -278,6 +278,9 @@ Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const Opti
     if (auto ambiguity = find_ambiguity(compat, token)) {
       return std::move(*ambiguity);
     }
+    if (auto taken = find_taken_script(tokens.first(i))) {
+      return std::move(*taken);
+    }
     return unknown_option(
         token, nearest_of(compat, token, own),
         "'muster " + command_of(compat) + " --help' lists them, and a script that begins with a dash goes behind '--'");

@@ -154,6 +154,18 @@ Error unknown_option(const std::string& typed, const std::optional<std::string>&
                                         (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
 }
 
+std::optional<Error> find_taken_script(std::span<const std::string> words) {
+  for (std::size_t i = words.size(); i > 1; --i) {
+    const std::string& option = words[i - 2];
+    const std::string& word = words[i - 1];
+    if (word.ends_with(".py") && option.starts_with('-') && option.find('=') == std::string::npos) {
+      return Error{ErrorKind::BadUsage, "'" + with_visible_blanks(word) + "' was taken as the value of " + option +
+                                            ": a shell variable between the two may be empty"};
+    }
+  }
+  return std::nullopt;
+}
+
 bool looks_like_option(std::string_view word) {
   const std::string twin = with_ascii_twins(word);
   return !word.starts_with('-') && twin.size() > 1 && twin.front() == '-';

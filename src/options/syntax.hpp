@@ -92,6 +92,10 @@ struct OptionTable {
 /// The error for an option that `table` does not have, with the nearest one that it has.
 [[nodiscard]] Error unknown_own_option(const std::string& typed, const OptionTable& table);
 
+/// The error where a script is missing and an option in `words` has taken it as its value, as behind an empty variable
+/// of the shell. Empty: none has.
+[[nodiscard]] std::optional<Error> find_taken_script(std::span<const std::string> words);
+
 /// True for "–nnodes" with an en dash, and for an option behind an invisible character.
 [[nodiscard]] bool looks_like_option(std::string_view word);
 
