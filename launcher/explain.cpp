@@ -13,6 +13,7 @@
 #include "process/inherited.hpp"
 #include "process/spawn.hpp"
 #include "rank_table/read.hpp"
+#include "start_job.hpp"
 #include "subcommands.hpp"
 
 #include <gnu/libc-version.h>
@@ -131,8 +132,8 @@ Result<int> print(const Result<std::string>& result) {
 }
 
 void log_notices(const CommandLine& line) {
-  if (line.command == Command::Run) {
-    return;
+  if (line.command == Command::Run && !lists_hosts(line)) {
+    return;  // the plan has them
   }
   for (const std::string& notice : line.notices) {
     log_info(notice);

@@ -236,12 +236,14 @@ def test_a_hostfile_of_deepspeed_starts_its_hosts(muster, front, tmp_path, port)
 
     job = muster.run(
         *["deepspeed", "--hostfile=hosts", "--include=a@b", "--master_addr=127.0.0.1"],
-        *[f"--master_port={port}", "train.py", *TORTURE],
+        *["--launcher_args=-p 2222", f"--master_port={port}", "train.py", *TORTURE],
         env={"MUSTER_REMOTE_SHELL": tmp_path / "remote-shell"},
     )
 
     assert job.code == 0, job.words()
     told = [told_by(tmp_path, rank) for rank in range(6)]
+    assert job.err.text.count("ignoring --launcher_args: ") == 1
+    assert [one["environment"]["MASTER_PORT"] for one in told] == [str(port)] * 6
     assert [one["environment"]["WORLD_SIZE"] for one in told] == ["6"] * 6
     assert [one["environment"]["CROSS_RANK"] for one in told] == ["0", "0", "1", "1", "1", "1"]
     assert told[3]["argv"] == ["--local_rank=1", *TORTURE]
