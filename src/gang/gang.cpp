@@ -3,6 +3,7 @@
 #include "gang/gang.hpp"
 
 #include "base/log.hpp"
+#include "environment/local_host.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -320,6 +321,9 @@ std::optional<ListenFailure> Gang::lead() {
 void Gang::lead_or_connect() {
   to_leader_.check_is_this_leader([this](bool is_ours) {
     const auto failure = is_ours ? lead() : std::nullopt;
+    if (is_ours && !failure && !muster::is_loopback(setup_.config.host)) {
+      say(Level::Info, setup_.config.host_from + " '" + setup_.config.host + "' is this host's own: leading the job");
+    }
     if (!is_ours && setup_.lead == Lead::IfReached) {
       (void)links_.open(setup_.config.port);  // without the port this agent may still find another leader
     }

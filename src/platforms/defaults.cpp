@@ -184,7 +184,8 @@ bool is_local_host(const PlatformFacts& facts, const std::string& name) {
 
 std::string only_on_one_machine(const PlatformFacts& facts) {
   const Sourced<std::string>& leader = *facts.master_address;
-  return leader.source.name + " is '" + leader.value + "' in a job of " + std::to_string(facts.nodes->value) +
+  return leader.source.name + " is '" + leader.value + "' in a job of " + (facts.are_nodes_of_total ? "up to " : "") +
+         std::to_string(facts.nodes->value) +
          " nodes: a machine reaches only itself there, so all of them must be on this one";
 }
 
@@ -197,11 +198,14 @@ Result<std::string> check_leader_address(const PlatformFacts& facts) {
   const bool is_leader = facts.node_rank && facts.node_rank->value == 0;
   const bool is_one_machine =
       facts.share && (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
-  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) || is_one_machine) {
+  if (facts.nodes->value == 1 || is_local_host(facts, address) || is_one_machine) {
     return std::string();
   }
   if (is_given(leader.source)) {  // a user may try several agents on one machine
-    return is_loopback(address) && facts.node_rank ? only_on_one_machine(facts) : std::string();
+    return is_loopback(address) && !facts.hosts ? only_on_one_machine(facts) : std::string();
+  }
+  if (is_leader) {
+    return std::string();
   }
   if (address == "0.0.0.0" || address == "::") {  // a server binds to these for all interfaces; no client can use them
     return wrong_value(leader, "an address at which the other nodes reach the leader");
