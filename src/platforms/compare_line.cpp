@@ -54,15 +54,25 @@ void add_count(Notices& notices, const PlatformFacts& known, const PlatformFacts
                                        : "right only if others are started elsewhere"));
 }
 
-/// True where the rank is the line's, of as many nodes as the platform has, and another one than the platform's.
+/// True where the rank is the line's, of as many nodes as the platform has or of more than its index says, and another
+/// one than the platform's.
 bool is_renumbered(const PlatformFacts& known, const PlatformFacts& facts, const ClusterRequest& request) {
-  return request.node_rank && facts.node_rank && known.node_rank && is_same_size(known, facts) &&
-         facts.node_rank->value != known.node_rank->value;
+  if (!request.node_rank || !facts.node_rank || !known.node_rank) {
+    return false;
+  }
+  const bool may_be_same = !known.nodes && known.node_rank->value < facts.nodes->value;
+  return (may_be_same || is_same_size(known, facts)) && facts.node_rank->value != known.node_rank->value;
 }
 
-void add_rank(Notices& notices, const PlatformFacts& known, const PlatformFacts& facts, const ClusterRequest& request) {
-  if (is_renumbered(known, facts, request)) {
-    notices.push_back(difference(as_text(*facts.node_rank), as_text(*known.node_rank),
+/// The platform's rank as its variable says it: a number, or this host's name.
+Sourced<std::string> rank_as_written(const PlatformFacts& known, const Snapshot& snapshot) {
+  return sourced_variable(snapshot, known.node_rank->source.name).value_or(as_text(*known.node_rank));
+}
+
+void add_rank(Notices& notices, const PlatformFacts& known, const PlatformFacts& facts,
+              const ReplacedPlatform& replaced) {
+  if (is_renumbered(known, facts, replaced.request)) {
+    notices.push_back(difference(as_text(*facts.node_rank), rank_as_written(known, replaced.snapshot),
                                  "right only if all nodes are numbered otherwise; a variable in a batch script has one "
                                  "value for all of them"));
   }
@@ -91,9 +101,9 @@ Result<> check_leader(const PlatformFacts& known, const PlatformFacts& facts, co
   const std::string why = leads ? "node 0 leads at that address, and this node is not there"
                                 : "node 0 leads at that address, which is this node's own";
   const bool is_given = replaced.request.node_rank.has_value();
-  const std::string& by = known.node_rank->source.name;
+  const auto by = rank_as_written(known, replaced.snapshot);
   return contradiction(*address, as_text(*facts.node_rank),
-                       is_given ? why + " (" + by + " is '" + std::to_string(known.node_rank->value) + "')" : why);
+                       is_given ? why + " (" + by.source.name + " is '" + by.value + "')" : why);
 }
 
 /// The leader's address is on a host of the platform's job where none of these nodes is.
@@ -130,7 +140,7 @@ Result<std::vector<std::string>> compare_with_platform(const ReplacedPlatform& r
   add_placement(notices, known, request);
   add_leader_outside(notices, known, facts, request);
   add_count(notices, known, facts, request);
-  add_rank(notices, known, facts, request);
+  add_rank(notices, known, facts, replaced);
   return notices;
 }
 

@@ -33,17 +33,18 @@ constexpr auto kLists =
 /// Last words of numbers of nodes, and of lists of nodes.
 constexpr auto kPlurals = std::to_array<std::string_view>({"NODES", "HOSTS", "MACHINES", "PODS"});
 
-/// Words in names of numbers within one machine, and of bounds.
+/// Words in names of numbers within one machine, of bounds, and of shares of a CI system's tests.
 constexpr auto kInnocentWords = std::to_array<std::string_view>(
-    {"LOCAL", "PER", "MAX", "MIN", "GPU", "GPUS", "CPU", "CPUS", "NUMA", "LOADER", "DATALOADER"});
+    {"LOCAL", "PER", "MAX", "MIN", "GPU", "GPUS", "CPU", "CPUS", "NUMA", "LOADER", "DATALOADER", "CI"});
 
 /// Products that set such a pair and mean a database's cluster, or tasks that do not meet.
-constexpr auto kInnocentStarts = std::to_array<std::string_view>({"ELASTICSEARCH_", "OPENSEARCH_", "CLOUD_RUN_"});
+constexpr auto kInnocentStarts = std::to_array<std::string_view>(
+    {"ELASTICSEARCH_", "OPENSEARCH_", "CLOUD_RUN_", "BATCH_TASK_" /* Google's Batch */, "JOB_ARRAY_" /* IBM's */});
 
-/// Variables of CI systems. CI_NODE_INDEX and CI_NODE_TOTAL share tests out.
+/// Variables of CI systems, which share tests out: CIRCLE_NODE_INDEX and CIRCLE_NODE_TOTAL.
 constexpr auto kOfCi =
     std::to_array<std::string_view>({"CI", "CIRCLECI", "BUILDKITE", "GITLAB_CI", "GITHUB_ACTIONS", "JENKINS_URL",
-                                     "TF_BUILD", "TRAVIS", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID"});
+                                     "TF_BUILD", "TRAVIS", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID", "DRONE"});
 
 /// Ranks with a known meaning: the job has more nodes than that.
 constexpr auto kKnownRanks =
@@ -250,7 +251,7 @@ int number_said_by(std::string_view name, const std::string& value) {
 }
 
 /// True where another variable of the same prefix is this node's index below `number`, or a list of as many hosts. A
-/// plural's index must be more than an id.
+/// plural's index must be more than an id, and that of a list is of the same member.
 bool has_partner(std::string_view name, const Form& form, int number, const Snapshot& snapshot) {
   return std::ranges::any_of(snapshot.variables, [&](const auto& variable) {
     const auto& [other, value] = variable;
@@ -259,10 +260,13 @@ bool has_partner(std::string_view name, const Form& form, int number, const Snap
     }
     const Form partner = form_of(other);
     const bool is_plural = form.kind == Form::Kind::Plural;
+    const bool is_list = form.kind == Form::Kind::List;
     const bool is_partner = partner.prefix == form.prefix && !(form.member + partner.member).empty() &&
-                            !(is_plural && partner.member.empty() && other.ends_with("ID"));
+                            !(is_plural && partner.member.empty() && other.ends_with("ID")) &&
+                            !(is_list && form.member != partner.member);
+    const bool may_be_list = !is_plural && !is_list;
     return is_partner && ((partner.kind == Form::Kind::Index && parse_integer(value, 0, number)) ||
-                          (partner.kind == Form::Kind::List && !is_plural && number_said_by(other, value) == number));
+                          (partner.kind == Form::Kind::List && may_be_list && number_said_by(other, value) == number));
   });
 }
 
@@ -281,8 +285,8 @@ void add_guess(std::vector<Counter>& counters, const std::string& name, const st
   } else if (form.kind != Form::Kind::Nothing) {
     counter.count = number_said_by(name, value);
   }
-  counter.is_alone = !is_known && ((form.kind != Form::Kind::Number && form.kind != Form::Kind::Plural) ||
-                                   !has_partner(name, form, counter.count, snapshot));
+  const bool may_have_partner = form.kind != Form::Kind::Nothing && form.kind != Form::Kind::Index;
+  counter.is_alone = !is_known && !(may_have_partner && has_partner(name, form, counter.count, snapshot));
   counter.counts_processes = matches_any(name, kOfProcesses);
   if (is_known || ((is_of_nodes(form, name) || !counter.is_alone) && !is_of_platform(form.prefix))) {
     counters.push_back(std::move(counter));
