@@ -249,6 +249,29 @@ Result<> translate_hosts(Translation& t) {
   return {};
 }
 
+/// Adds the arguments for ssh that pdsh, DeepSpeed's own way to start the hosts, would add, and names pdsh's other
+/// variables. Source: pdsh(1).
+void translate_pdsh(Translation& t) {
+  const auto launcher = t.find("launcher");
+  const bool is_pdsh = !launcher || launcher->value == "pdsh";
+  if (!is_pdsh || !t.settings.contains("hostfile")) {
+    return;
+  }
+  const auto words = sourced_variable(t.snapshot, "PDSH_SSH_ARGS_APPEND");
+  if (words && !words->value.empty()) {
+    const auto shell = t.settings.find("remote-shell");
+    set_remote_shell(t,
+                     {(shell == t.settings.end() ? "ssh" : shell->second.value) + " " + words->value, words->source});
+  }
+  for (const char* const name : {"PDSH_SSH_ARGS", "PDSH_RCMD_TYPE"}) {
+    const std::string value = t.snapshot.variable(name).value_or("");
+    if (!value.empty() && value != "ssh") {
+      t.line.notices.push_back(std::string("ignoring ") + name +
+                               ": hosts are reached through ssh, with PDSH_SSH_ARGS_APPEND, or --remote-shell");
+    }
+  }
+}
+
 // Translates the options of DeepSpeed's launcher.
 
 Result<> translate_script(Translation& t) {
@@ -282,15 +305,7 @@ Result<> translate_deepspeed(Translation& t) {
   set_ssh(t, t.find("ssh-port"));
   TRY(translate_hosts(t));
   give_port_to_workers(t);
-  // Adds the arguments for ssh that pdsh, DeepSpeed's own way to start the hosts, would add. Source: pdsh(1).
-  const auto words = sourced_variable(t.snapshot, "PDSH_SSH_ARGS_APPEND");
-  const auto launcher = t.find("launcher");
-  const bool is_pdsh = !launcher || launcher->value == "pdsh";
-  if (words && !words->value.empty() && is_pdsh && t.settings.contains("hostfile")) {
-    const auto shell = t.settings.find("remote-shell");
-    set_remote_shell(t,
-                     {(shell == t.settings.end() ? "ssh" : shell->second.value) + " " + words->value, words->source});
-  }
+  translate_pdsh(t);
   if (!t.settings.contains("nproc-per-node")) {
     t.set("nproc-per-node", {"auto", default_of("deepspeed")});
   }

@@ -83,6 +83,8 @@ constexpr auto kPlacing = std::to_array<std::string_view>(
 constexpr auto kAgentParameters = std::to_array<std::string_view>({"plm_rsh_agent", "pls_rsh_agent", "plm_ssh_agent"});
 constexpr auto kShellParameters = std::to_array<std::string_view>({"plm_rsh_args", "plm_ssh_args"});
 
+constexpr const char* kDaemons = ": how daemons start is muster's";
+
 constexpr std::string_view kMappingParameter = "rmaps_base_mapping_policy";
 constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
 
@@ -101,6 +103,11 @@ struct OptionMeaning {
   bool is_only_mpirun = false;
 };
 
+/// True for parameters of how daemons start, which is muster's.
+bool is_of_daemons(std::string_view name) {
+  return name.starts_with("plm") || name == "orte_launch_agent" || name == "prte_launch_agent";
+}
+
 /// Translates "--mca btl self": a variable for ranks that muster starts, and the option for mpirun.
 OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   const std::string& name = typed.values.front();
@@ -108,8 +115,8 @@ OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   if (contains(kShellParameters, name) || contains(kAgentParameters, name)) {
     return {};  // see translate_shell
   }
-  if (name.starts_with("plm") || name == "orte_launch_agent" || name == "prte_launch_agent") {
-    t.line.notices.push_back("ignoring " + source.name + ": how daemons start is muster's");
+  if (is_of_daemons(name)) {
+    t.line.notices.push_back("ignoring " + source.name + kDaemons);
     return {};
   }
   if (is_hostfile_parameter(name)) {
@@ -242,7 +249,17 @@ std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& type
 
 std::optional<Sourced<std::string>> find_oversubscription(const Translation& t) {
   const auto one = std::ranges::find_if(t.typed, may_oversubscribe);
-  return one == t.typed.end() ? std::nullopt : std::optional(Sourced<std::string>{"1", from_flag(one->source)});
+  if (one != t.typed.end()) {
+    return Sourced<std::string>{"1", from_flag(one->source)};
+  }
+  for (const char* const name : {"OMPI_MCA_rmaps_base_mapping_policy", "PRTE_MCA_rmaps_default_mapping_policy"}) {
+    if (read_mapping(t.snapshot.variable(name).value_or("")).may_oversubscribe) {
+      return Sourced<std::string>{"1", from_variable(name)};
+    }
+  }
+  constexpr const char* kVariable = "OMPI_MCA_rmaps_base_oversubscribe";
+  const bool is_on = parse_boolean(t.snapshot.variable(kVariable).value_or("0")).value_or(false);
+  return is_on ? std::optional(Sourced<std::string>{"1", from_variable(kVariable)}) : std::nullopt;
 }
 
 const TypedOption* find_own_placing(const Translation& t) {
@@ -382,6 +399,18 @@ void translate_shell(Translation& t) {
   }
 }
 
+/// Names the variables of parameters that are ignored on the line as well.
+void ignore_daemon_variables(Translation& t) {
+  for (const auto& [variable, value] : t.snapshot.variables) {
+    const std::string_view name(variable);
+    const bool is_parameter = name.starts_with("OMPI_MCA_") || name.starts_with("PRTE_MCA_");
+    const bool is_used = contains(kShellWords, name) || contains(kAgents, name);
+    if (is_parameter && !is_used && is_of_daemons(name.substr(std::string_view("OMPI_MCA_").size()))) {
+      t.line.notices.push_back("ignoring " + variable + kDaemons);
+    }
+  }
+}
+
 /// Names the parameters of a remote shell that nobody needs.
 void ignore_shell(Translation& t) {
   for (const TypedOption& typed : t.typed) {
@@ -404,6 +433,7 @@ Result<> translate_placing(Translation& t, int others) {
   auto counts = TRY(read_counts(t));
   const auto hosts = TRY(read_hosts(t));
   TRY(check_counts(t, counts, others));
+  ignore_daemon_variables(t);
   // Adds the processes of the other programs to the total; mpirun still gets the number of its first program.
   const TypedOption* const placing = counts.per_node ? nullptr : find_own_placing(t);
   if (placing != nullptr) {

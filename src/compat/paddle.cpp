@@ -190,11 +190,15 @@ Result<> check_kind(const Translation& t) {
 }
 
 /// The node's rank. PADDLE_TRAINER_ID wins over --rank, and the variable of --rank wins over both.
-std::optional<Sourced<std::string>> find_rank(const Translation& t) {
+std::optional<Sourced<std::string>> find_rank(Translation& t) {
   auto rank = t.find("rank");
   auto trainer = find_variable(t, "PADDLE_TRAINER_ID");
   const bool is_stronger = rank && rank->source.kind == SourceKind::Variable;
   if (trainer && !is_stronger && !trainer->value.starts_with('-')) {
+    if (rank && rank->value != trainer->value) {
+      t.line.notices.push_back(trainer->source.name + " is '" + trainer->value + "' and wins over " +
+                               rank->source.name + ", as in " + original_of(*t.line.compat));
+    }
     return trainer;
   }
   return rank && rank->value.starts_with('-') ? std::nullopt : rank;

@@ -49,11 +49,37 @@ Result<std::string> read_value(const CompatLauncher& compat, const CompatOption&
   return join(pieces, ":");
 }
 
+namespace {
+
+/// Names a variable such as PET_NNODE, which nobody reads and which is nearly one of torchrun's. Other prefixes have
+/// more variables than options.
+void name_misspelled(const CompatLauncher& compat, const Snapshot& snapshot, std::vector<std::string>& notices) {
+  const std::string prefix = compat.variables;
+  std::vector<std::string> known;
+  for (const CompatOption& option : compat.options()) {
+    known.push_back(variable_spelling(dashed(option.name)));
+  }
+  for (const auto& [variable, value] : snapshot.variables) {
+    if (prefix != "PET_" || !variable.starts_with(prefix)) {
+      continue;
+    }
+    const std::string name = variable.substr(prefix.size());
+    const auto nearest = contains(known, name) ? std::nullopt : nearest_name(name, known);
+    if (nearest) {
+      notices.push_back("ignoring " + variable + ": " + original_of(compat) + " knows no such variable; did you mean " +
+                        prefix + *nearest + "?");
+    }
+  }
+}
+
+}  // namespace
+
 Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, Given& given,
                         std::vector<std::string>& notices) {
   if (compat.variables == nullptr) {
     return {};
   }
+  name_misspelled(compat, snapshot, notices);
   for (const CompatOption& option : compat.options()) {
     const std::string name = dashed(option.name);
     const std::string variable = compat.variables + variable_spelling(name);

@@ -232,6 +232,18 @@ void set_endpoint(Translation& t, const Sourced<std::string>& text, const char* 
   }
 }
 
+/// Names the master's address and port where the endpoint says something else, and wins.
+void ignore_other_master(Translation& t, const Sourced<std::string>& text) {
+  const Endpoint endpoint = read_endpoint(text.value);
+  for (const auto& [name, value] :
+       {std::pair("master-addr", std::optional(endpoint.host)), std::pair("master-port", endpoint.port)}) {
+    const auto given = t.find(name);
+    if (given && value && given->value != *value) {
+      t.ignore_flag(name, text.source.name + " says where the nodes meet");
+    }
+  }
+}
+
 bool is_about_nodes(const Translation& t) {
   return t.line.settings.has("nnodes") || t.find("nnodes") || t.find("rdzv-backend") || t.find("rdzv-endpoint") ||
          t.find("node-rank") || t.find("master-addr");
@@ -287,6 +299,7 @@ Result<> translate_rendezvous(Translation& t) {
   if (endpoint && is_etcd) {
     t.line.notices.push_back("ignoring " + endpoint->source.name + ": it names an etcd server, and muster needs none");
   } else if (endpoint) {
+    ignore_other_master(t, *endpoint);
     set_endpoint(t, *endpoint, nullptr);
   } else if (is_etcd) {
     t.ignore_flag("rdzv-backend", "muster needs no etcd");

@@ -51,6 +51,15 @@ TEST(DeepSpeed, TakesTheArgumentsOfPdshForSsh) {
   EXPECT_EQ(shell("deepspeed"), "");
 }
 
+TEST(DeepSpeed, NamesOtherVariablesOfPdsh) {
+  const Variables pdsh = {{"PDSH_SSH_ARGS", "-p 22 %h"}, {"PDSH_RCMD_TYPE", "ssh"}};
+  EXPECT_EQ(notices_of("deepspeed -H hosts train.py", pdsh),
+            "ignoring PDSH_SSH_ARGS: hosts are reached through ssh, with PDSH_SSH_ARGS_APPEND, or --remote-shell");
+  EXPECT_EQ(notices_of("deepspeed train.py", pdsh), "");
+  EXPECT_EQ(notices_of("deepspeed -H hosts train.py", {{"PDSH_RCMD_TYPE", "rsh"}}),
+            "ignoring PDSH_RCMD_TYPE: hosts are reached through ssh, with PDSH_SSH_ARGS_APPEND, or --remote-shell");
+}
+
 TEST(DeepSpeed, LeavesItsHostfileAloneWhereEachNodeIsStarted) {
   const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   EXPECT_EQ(notices_of("deepspeed -H hosts train.py", started), "ignoring --hostfile: bare starts muster on each node");

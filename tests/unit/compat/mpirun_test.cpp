@@ -231,6 +231,22 @@ TEST(Mpirun, StaysHereForAListOfThisHost) {
   EXPECT_EQ(error_of("mpirun -H localhost -np 2 a.out"),
             "64: -np is '2', expected at most 1, the slots of -H, or --oversubscribe");
   EXPECT_EQ(setting_of("mpirun -H localhost -np 2 --oversubscribe a.out", "nproc-per-node"), "2 (-np)");
+  for (const auto& [name, value] : {std::pair("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+                                    std::pair("OMPI_MCA_rmaps_base_mapping_policy", "slot:OVERSUBSCRIBE"),
+                                    std::pair("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")}) {
+    EXPECT_EQ(setting_of("mpirun -H localhost -np 2 a.out", "nproc-per-node", {{name, value}}), "2 (-np)");
+  }
+  EXPECT_EQ(error_of("mpirun -H localhost -np 2 a.out", {{"OMPI_MCA_rmaps_base_oversubscribe", "0"}}),
+            "64: -np is '2', expected at most 1, the slots of -H, or --oversubscribe");
+}
+
+TEST(Mpirun, NamesVariablesThatAreIgnoredOnTheLineAsWell) {
+  EXPECT_EQ(notices_of("mpirun -np 2 a.out", {{"OMPI_MCA_plm", "slurm"},
+                                              {"OMPI_MCA_plm_rsh_agent", "ssh"},
+                                              {"OMPI_MCA_btl", "self"},
+                                              {"PRTE_MCA_prte_launch_agent", "x"}}),
+            "ignoring OMPI_MCA_plm: how daemons start is muster's; "
+            "ignoring PRTE_MCA_prte_launch_agent: how daemons start is muster's");
 }
 
 TEST(Mpirun, CountsTheNodesThatAreThere) {

@@ -117,7 +117,9 @@ TEST(Paddle, LetsVariablesWinOverFlags) {
   EXPECT_EQ(setting_of(line, "node-rank", variables), "1 (PADDLE_TRAINER_ID)");
   EXPECT_EQ(setting_of(line, "export:PADDLE_AUTO_CLUSTER", variables), "True (PADDLE_AUTO_CLUSTER)");
   EXPECT_EQ(notices_of(line, variables),
-            "PADDLE_NNODES is '2' and wins over --nnodes, as in paddle.distributed.launch");
+            "PADDLE_NNODES is '2' and wins over --nnodes, as in paddle.distributed.launch; "
+            "PADDLE_TRAINER_ID is '1' and wins over --rank, as in paddle.distributed.launch");
+  EXPECT_EQ(notices_of("fleetrun --nnodes 2 --rank 1 a.py", {{"PADDLE_TRAINER_ID", "1"}}), "");
   EXPECT_EQ(setting_of("fleetrun --nnodes 2 a.py", "node-rank", {{"PADDLE_RANK", "0"}, {"PADDLE_TRAINER_ID", "1"}}),
             "0 (PADDLE_RANK)");
 }

@@ -397,6 +397,15 @@ TEST(Torchrun, MeetsAtTheMasterOrAtAStaticEndpoint) {
   EXPECT_EQ(setting_of(endpoint, "master-addr"), "b (--rdzv-endpoint)");
   EXPECT_EQ(setting_of(endpoint, "master-port"), "2 (--rdzv-endpoint)");
   EXPECT_EQ(setting_of(endpoint, "node-rank"), "1 (--node-rank)");
+  EXPECT_EQ(notices_of(endpoint),
+            "ignoring --master-addr: --rdzv-endpoint says where the nodes meet; "
+            "ignoring --master-port: --rdzv-endpoint says where the nodes meet");
+  EXPECT_EQ(notices_of(start + "--master-addr a --rdzv-endpoint a:2 a.py"), "");
+}
+
+TEST(Torchrun, NamesVariablesThatAreNearlyItsOwn) {
+  EXPECT_EQ(notices_of("torchrun a.py", {{"PET_NNODE", "2"}, {"PET_SHOP", "x"}, {"PET_MASTER_PORT", "1"}}),
+            "ignoring PET_NNODE: torchrun knows no such variable; did you mean PET_NNODES?");
 }
 
 TEST(Torchrun, MeetsAtTheEndpointByArrival) {
