@@ -94,6 +94,8 @@ constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"xtuner", "train,test", Replacement::Once, "", "", "", kOfXtuner},
     {"verl.trainer.main_ppo", "", Replacement::Once},
     {"verl.trainer.main_generation", "", Replacement::Once},
+    {"openrlhf.cli.train_ppo_ray", "", Replacement::Once},
+    {"oumi", "distributed", Replacement::Once},
     {"vllm", "serve", Replacement::Once},
     {"vllm.entrypoints.openai.api_server", "", Replacement::Once},
     {"sglang.launch_server", "", Replacement::Once},
@@ -338,6 +340,9 @@ ShellWords read_shell_words(Strings words) {
     }
     if (word.ends_with('c')) {  // -c, -lc
       return {0, i + 1 < words.size() ? i + 1 : 0};
+    }
+    if (word.front() == '-' && word.find('s') != std::string::npos) {
+      return {};  // -s: the script comes from standard input, and the other words are its arguments
     }
     i += word.ends_with('o') ? 1 : 0;  // -o pipefail, -euo pipefail
   }

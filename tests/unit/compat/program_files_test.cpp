@@ -77,7 +77,14 @@ TEST(ProgramFiles, AreModulesThatPythonFindsThere) {
 
 TEST(ReadsProgramFromInput, IsTrueForAnInterpreterWithoutScript) {
   using Words = std::vector<std::string>;
-  for (const Words& words : {Words{"python3"}, {"python3", "-"}, {"python3", "-u"}, {"bash", "-s"}, {"sh"}}) {
+  for (const Words& words : {Words{"python3"},
+                             {"python3", "-"},
+                             {"python3", "-u"},
+                             {"bash", "-s"},
+                             {"sh"},
+                             {"bash", "-s", "arg"},
+                             {"sh", "-es", "--", "arg"},
+                             {"bash", "-o", "pipefail", "-s", "arg"}}) {
     EXPECT_TRUE(reads_program_from_input(words)) << words.back();
   }
   for (const Words& words : {Words{"python3", "x.py"},
@@ -86,6 +93,7 @@ TEST(ReadsProgramFromInput, IsTrueForAnInterpreterWithoutScript) {
                              {"python3", "-V"},
                              {"bash", "x.sh"},
                              {"bash", "-c", "x"},
+                             {"bash", "x.sh", "-s"},
                              {"cat"},
                              {"cat", "-"},
                              {}}) {
