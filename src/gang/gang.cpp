@@ -261,7 +261,7 @@ void Gang::finish() {
 void Gang::lead_always() {
   if (const auto failure = lead()) {
     if (failure->is_in_use && !other_leader_) {
-      ask_other_leader(as_incarnation(setup_.config.seed));
+      ask_other_leader(as_incarnation(setup_.config.seed), "");
     }
     add(ParticipantEvent(describe_failure(*failure)));
     return;
@@ -270,9 +270,11 @@ void Gang::lead_always() {
     return;
   }
   other_leader_.reset();
-  to_leader_.check_is_elsewhere([this] {
+  to_leader_.check_is_elsewhere([this](const std::string& remark) {
     if (!is_done_ && leader_->state() == Leader::State::Rendezvous) {
-      ask_other_leader(incarnation_);
+      ask_other_leader(incarnation_, remark);
+    } else {
+      log_info(remark);
     }
   });
 }
@@ -300,8 +302,8 @@ DialFailed Gang::describe_failure(const ListenFailure& failure) {
   return failed;
 }
 
-void Gang::ask_other_leader(const std::string& incarnation) {
-  other_leader_ = std::make_unique<OtherLeader>(io_, setup_.config, setup_.key.get(), incarnation);
+void Gang::ask_other_leader(const std::string& incarnation, const std::string& remark) {
+  other_leader_ = std::make_unique<OtherLeader>(io_, setup_.config, setup_.key.get(), incarnation, remark);
 }
 
 /// Opens the port and becomes the leader. Fails if another process has the port.

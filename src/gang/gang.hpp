@@ -116,7 +116,7 @@ class Gang : private EventQueue {
   // Choice of the leader.
   void lead_always();
   [[nodiscard]] DialFailed describe_failure(const ListenFailure& failure);
-  void ask_other_leader(const std::string& incarnation);
+  void ask_other_leader(const std::string& incarnation, const std::string& remark);
   void lead_or_connect();
   void lead_as_reached(const LeaderEvent* arrival);
   [[nodiscard]] std::optional<ListenFailure> lead();

@@ -226,13 +226,12 @@ void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
   });
 }
 
-void LinkToLeader::check_is_elsewhere(std::function<void()> on_elsewhere) {
+void LinkToLeader::check_is_elsewhere(std::function<void(std::string remark)> on_elsewhere) {
   resolver_.resolve_optional(host_, [this, on_elsewhere = std::move(on_elsewhere)](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
-      log_info(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
-               ": no address of this host, which leads and listens; the other nodes find it only if "
-               "that leads here, as the address of a Service does");
-      on_elsewhere();
+      on_elsewhere(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
+                   ": no address of this host, which leads and listens; the other nodes find it only if "
+                   "that leads here, as the address of a Service does");
     }
   });
 }

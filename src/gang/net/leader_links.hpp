@@ -104,9 +104,9 @@ class LinkToLeader : public LinkOwner {
 
   /// Calls back once, later: true if the leader's address is one of this machine.
   void check_is_this_leader(std::function<void(bool)> answer);
-  /// For the leader by rank: logs, and calls back later, if the address is not one of this machine. A name is resolved
-  /// in a thread; nothing happens without a thread, or after `forget`.
-  void check_is_elsewhere(std::function<void()> on_elsewhere);
+  /// For the leader by rank: calls back later, with a remark for people, if the address is not one of this machine. A
+  /// name is resolved in a thread; nothing happens without a thread, or after `forget`.
+  void check_is_elsewhere(std::function<void(std::string remark)> on_elsewhere);
   void forget();
   void connect();
 

@@ -14,16 +14,30 @@
 namespace muster::gang {
 
 OtherLeader::OtherLeader(boost::asio::io_context& io, const GangConfig& config, const GangKey* key,
-                         const std::string& incarnation)
+                         const std::string& incarnation, std::string remark)
     : io_(io),
       address_(join_endpoint(config.host, std::to_string(config.port))),
       link_(io, config, key, *this),
-      timer_(io) {
+      timer_(io),
+      remark_(std::move(remark)) {
   join_.version = config.version;
   join_.job = config.job;
   join_.node = config.node;
   join_.incarnation = incarnation;
+  constexpr std::chrono::seconds kQuickAnswer{1};
+  timer_.expires_after(kQuickAnswer);
+  timer_.async_wait([this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+    if (!error && !alive.expired()) {
+      say_remark();
+    }
+  });
   link_.connect();
+}
+
+void OtherLeader::say_remark() {
+  if (!remark_.empty()) {
+    log_info(std::exchange(remark_, ""));
+  }
 }
 
 void OtherLeader::add(Event event) {
@@ -37,7 +51,18 @@ void OtherLeader::add(Event event) {
 void OtherLeader::handle(const ParticipantEvent& event) {
   if (std::holds_alternative<LinkUp>(event)) {
     link_.send(join_);
-  } else if (std::holds_alternative<DialFailed>(event)) {
+    return;
+  }
+  if (const auto* const answer = std::get_if<FromLeader>(&event)) {
+    link_.close_link();
+    const auto* const refused = std::get_if<Refused>(&answer->message);
+    if (refused != nullptr && !refused->may_retry) {
+      log_warning("another node 0 leads at " + address_ + ", and refused this one: " + refused->reason +
+                  "; give each node its own --node-rank");
+    }
+  }
+  say_remark();
+  if (std::holds_alternative<DialFailed>(event)) {
     constexpr std::chrono::seconds kLongestPause{30};
     timer_.expires_after(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);
@@ -46,13 +71,6 @@ void OtherLeader::handle(const ParticipantEvent& event) {
         link_.connect();
       }
     });
-  } else if (const auto* const answer = std::get_if<FromLeader>(&event)) {
-    link_.close_link();
-    const auto* const refused = std::get_if<Refused>(&answer->message);
-    if (refused != nullptr && !refused->may_retry) {
-      log_warning("another node 0 leads at " + address_ + ", and refused this one: " + refused->reason +
-                  "; give each node its own --node-rank");
-    }
   }
 }
 

@@ -17,9 +17,9 @@ class OtherLeader : private EventQueue {
  public:
   /// `key` must outlive this object. Joins as node 0 until somebody takes the connection, and logs a leader's refusal.
   /// This node's own listener, to which a Service leads, knows `incarnation` and drops the link, as a stranger does:
-  /// nothing is logged then.
-  OtherLeader(boost::asio::io_context& io, const GangConfig& config, const GangKey* key,
-              const std::string& incarnation);
+  /// no refusal is logged then. `remark` is logged behind the refusal, or if none comes at once; empty: none.
+  OtherLeader(boost::asio::io_context& io, const GangConfig& config, const GangKey* key, const std::string& incarnation,
+              std::string remark);
   ~OtherLeader() override { link_.give_up(); }
   OtherLeader(const OtherLeader&) = delete;
   OtherLeader& operator=(const OtherLeader&) = delete;
@@ -27,6 +27,7 @@ class OtherLeader : private EventQueue {
  private:
   void add(Event event) override;
   void handle(const ParticipantEvent& event);
+  void say_remark();
 
   boost::asio::io_context& io_;
   std::string address_;  ///< "host:port", for messages
@@ -34,6 +35,7 @@ class OtherLeader : private EventQueue {
   LinkToLeader link_;
   boost::asio::steady_timer timer_;
   std::chrono::seconds pause_{1};
+  std::string remark_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< queued events are dropped with it
 };
 
