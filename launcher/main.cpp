@@ -86,6 +86,11 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
                             : explain(planned->plan, options.is_json);
   }
   TRY(check_stdin_rank(options, planned->plan));
+  const bool waits_first =
+      planned->plan.placement.nodes > 1 && options.job.folder.empty() && !options.job.script.empty();
+  if (const auto found = waits_first ? check_script(options.job.script) : Result<>(); !found) {
+    planned->plan.notices.push_back(found.error().message + "; the workers start when all nodes are here, and need it");
+  }
   if (const auto unread = describe_unread_program(options, planned->plan, snapshot.has_input); !unread.empty()) {
     planned->plan.notices.push_back(unread);
   }

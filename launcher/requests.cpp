@@ -99,6 +99,20 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   return {};
 }
 
+/// The option's spelling, and that the line gives it no value, as a variable of the shell that is not set does.
+std::string spelled_with_emptiness(const CommandLine& line, std::string_view name) {
+  std::string spelling = spelled(line, name);
+  for (std::size_t i = 0; i < line.words.size(); ++i) {
+    const std::string word = with_dashes(line.words[i]);
+    const bool is_last = i + 1 == line.words.size();
+    if (word == with_dashes(spelling) + "=" ||
+        (word == with_dashes(spelling) && !is_last && line.words[i + 1].empty())) {
+      return spelling + ", which is empty on this line";
+    }
+  }
+  return spelling;
+}
+
 /// Reads where the job runs, how its processes start, and their binding.
 Result<> read_places(Options& options, const CommandLine& line, const Snapshot& snapshot) {
   TRY(read_network(options.job, line.settings, snapshot));
@@ -106,7 +120,8 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
   options.mode.mpi = TRY(read_mpi_request(line.settings));
   TRY(read_rank_table(options, line.settings, snapshot));
   options.cluster = TRY(read_cluster_request(line.settings));
-  options.cluster.names = {spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
+  options.cluster.names = {spelled(line, "nnodes"), spelled(line, "node-rank"),
+                           spelled_with_emptiness(line, "master-addr")};
   if (!line.words.empty()) {
     options.cluster.names.command = shell_line(line.words);
   }

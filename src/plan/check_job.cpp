@@ -69,7 +69,10 @@ void add_start_notice(LaunchPlan& plan, const PlanInput& input, const std::strin
   const std::string here = plan.awaits_table ? "as many workers here as the rank table says"
                                              : ProcessNames::of(plan.workers).count(noun_of(plan.workers)) + " here";
   const std::string in_job = plan.awaits_table ? "" : describe_job(plan);
-  const std::string port = std::to_string(plan.cluster.gang_port);
+  std::string port = std::to_string(plan.cluster.gang_port);
+  if (const auto workers = plan.cluster.worker_port; workers && *workers != plan.cluster.gang_port) {
+    port += " (the workers meet at " + std::to_string(*workers) + ")";
+  }
   const std::string others =
       plan.placement.nodes > 1 ? ", leader " + plan.placement.master_address + ":" + port : in_job;
   // Names a mode that was detected: ", ranktable by RANK_TABLE_FILE and Ascend devices".

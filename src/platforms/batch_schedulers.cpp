@@ -250,6 +250,8 @@ Result<> read_pbs(PlatformFacts& facts, const Snapshot& snapshot) {
                            "PBS_NODEFILE is '" + path.value +
                                "', which cannot be read on this host: start muster on all of them by muster --hostfile "
                                "$PBS_NODEFILE in the job's script, or give --nnodes and --node-rank"};
+    facts.remark = "PBS_NODEFILE is '" + path.value +
+                   "', which cannot be read on this host; so the line is not compared with what pbs knows of this node";
     return {};
   }
   BatchHosts hosts{TRY(read_node_file({file->second, path.source})), {}, "muster --hostfile $PBS_NODEFILE ..."};

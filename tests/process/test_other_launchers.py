@@ -578,3 +578,14 @@ def test_torchruns_output_on_a_terminal_has_prefixes(terminal):
     assert one.end() == 0, one.screen.text
     assert "[0] here" in one.screen.text
     assert "[1] here" in one.screen.text
+
+
+def test_a_missing_script_is_named_before_the_other_nodes_are_waited_for(muster):
+    line = ["--nnodes=2", "--node_rank=0", "--master_addr=127.0.0.1", f"--master_port={free_port()}"]
+
+    job = muster.start("torchrun", *line, "nosuch.py")
+    job.err.wait_for("no file 'nosuch.py'")
+
+    assert job.said_about("no file 'nosuch.py'", "when all nodes are here") in job.said[:3]
+    job.signal(15)
+    assert job.end() == 143

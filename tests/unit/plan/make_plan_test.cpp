@@ -286,6 +286,9 @@ TEST(MakePlan, SaysOfSeveralNodesNoMoreThanIsKnown) {
   cluster.job.least_nodes = 4;
   cluster.gang_port = 7000;
   EXPECT_EQ(remark_of(cluster), "flags: one of 4 nodes, 8 workers here, leader head:7000");
+
+  cluster.worker_port = 6999;
+  EXPECT_EQ(remark_of(cluster), "flags: one of 4 nodes, 8 workers here, leader head:7000 (the workers meet at 6999)");
 }
 
 // Placement
