@@ -318,7 +318,7 @@ PythonRun read_options(Strings words) {
 // Source: python(1).
 PythonRun read_python_words(Strings words) {
   // Finds what `python3 -m pdb train.py` runs in the end.
-  const PythonRun run = read_options(words);
+  PythonRun run = read_options(words);
   const auto script =
       std::ranges::find_if(run.arguments, [](const std::string& word) { return word.ends_with(".py"); });
   constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
@@ -339,7 +339,7 @@ ShellWords read_shell_words(Strings words) {
       continue;
     }
     if (word.ends_with('c')) {  // -c, -lc
-      return {0, i + 1 < words.size() ? i + 1 : 0};
+      return {0, (i + 1) % words.size()};
     }
     if (word.front() == '-' && word.find('s') != std::string::npos) {
       return {};  // -s: the script comes from standard input, and the other words are its arguments
