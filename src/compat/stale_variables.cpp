@@ -66,8 +66,9 @@ void name_misspelled(const CompatLauncher& compat, const Snapshot& snapshot, std
     const std::string name = variable.substr(prefix.size());
     const auto nearest = contains(known, name) ? std::nullopt : nearest_name(name, known);
     if (nearest) {
-      notices.push_back("ignoring " + variable + ": " + original_of(compat) + " knows no such variable; did you mean " +
-                        prefix + *nearest + "?");
+      std::string notice = "ignoring " + variable + ": " + original_of(compat);
+      notice += " knows no such variable; did you mean " + prefix + *nearest + "?";
+      notices.push_back(std::move(notice));
     }
   }
 }
