@@ -181,8 +181,8 @@ Result<std::vector<std::string>> compare(PlatformFacts& facts, const Choice& cho
     return std::vector<std::string>();
   }
   if (facts.nodes->value == 1 && !facts.share) {
-    TRY(check_not_in_each_task(*around, *facts.nodes, slots, snapshot));
-    return std::vector<std::string>();
+    std::string remark = TRY(check_not_in_each_task(*around, *facts.nodes, slots, snapshot));
+    return remark.empty() ? std::vector<std::string>() : std::vector{std::move(remark)};
   }
   const ReplacedPlatform replaced{*around, read_platform(*around, snapshot), request, snapshot};
   auto notices = TRY(compare_with_platform(replaced, facts));

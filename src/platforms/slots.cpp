@@ -271,20 +271,21 @@ Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot, c
   return facts ? apply_share(*facts, request) : Result<>();
 }
 
-Result<> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes, const Sourced<int>& slots,
-                                const Snapshot& snapshot) {
+Result<std::string> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes,
+                                           const Sourced<int>& slots, const Snapshot& snapshot) {
   const auto known = read_platform(around, snapshot);
   if (!known || !known->share || known->may_be_by_hand) {
-    return {};
+    return std::string();
   }
   const HostShare& share = *known->share;
   const auto own = count_visible_devices(snapshot) > 0 ? share.devices : share.cores;
   if (share.local_size.value == 1 || slots.value == 1 || slots.value <= own.value_or(1)) {
-    return {};
+    return std::string();
   }
-  return contradiction(is_given(slots.source) ? slots : nodes, share.local_size,
-                       "each of these tasks would start a job of " + std::to_string(slots.value) +
-                           " workers; start one task for each host, or give --platform single if that is meant");
+  Error error = contradiction(is_given(slots.source) ? slots : nodes, share.local_size,
+                              "each of these tasks would start a job of " + std::to_string(slots.value) +
+                                  " workers; start one task for each host, or give --platform single if that is meant");
+  return share.local_rank.value == 0 ? Result<std::string>(std::move(error.message)) : std::move(error);
 }
 
 void add_share(Cluster& cluster, const PlatformFacts& facts) {

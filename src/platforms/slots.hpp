@@ -69,9 +69,10 @@ struct TaskVariables {
                                       const ClusterRequest& request);
 
 /// Fails where each of several tasks that `around` has placed on this host would start a job of one node with several
-/// workers, unless each task has as many devices, or cores, for itself.
-[[nodiscard]] Result<> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes,
-                                              const Sourced<int>& slots, const Snapshot& snapshot);
+/// workers, unless each task has as many devices, or cores, for itself. For the first task of a host it is a remark, which
+/// is returned: a script may start the job in that task alone, and no variable tells. Empty: there is none.
+[[nodiscard]] Result<std::string> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes,
+                                                         const Sourced<int>& slots, const Snapshot& snapshot);
 
 void add_share(Cluster& cluster, const PlatformFacts& facts);
 
