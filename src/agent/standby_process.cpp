@@ -92,9 +92,6 @@ std::uint64_t StandbyProcess::size() const {
 }
 
 std::string StandbyProcess::obstacle(const SpawnRequest& worker, const OutputConnection& output) const {
-  if (!is_ready_) {
-    return "its imports were not done";
-  }
   const auto process = has_ended() ? std::nullopt : find_process(pid_);
   if (!process) {
     return "it had ended";

@@ -82,8 +82,9 @@ void Standbys::begin_attempt(const LaunchPlan& plan) {
     return;
   }
   end_attempt();
+  const std::size_t unfinished = making_ ? making_->worker : workers_.size();
   if (making_) {  // the workers need the CPU
-    drop(workers_[making_->worker]);
+    drop(workers_[unfinished]);
   }
   for (std::size_t i = plan.workers.size(); i < workers_.size(); ++i) {
     drop(workers_[i]);
@@ -92,6 +93,7 @@ void Standbys::begin_attempt(const LaunchPlan& plan) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     workers_[i].rank = plan.workers[i].global_rank.value;
     workers_[i].program = standby::find_python_program(plan.workers[i].argv);
+    workers_[i].why_none = i == unfinished ? "its imports were not done" : "no standby was made";
     workers_[i].request.reset();
     workers_[i].notes.reset();
   }
@@ -110,7 +112,7 @@ std::optional<StartedStandby> Standbys::take(std::size_t worker, const SpawnRequ
   Worker& here = workers_[worker];
   if (!here.standby) {
     if (!living_.empty() || gain_.taken > 0) {
-      gain_.cold["no standby was made"].push_back(here.rank);
+      gain_.cold[here.why_none].push_back(here.rank);
     }
     return std::nullopt;
   }

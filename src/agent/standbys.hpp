@@ -69,6 +69,7 @@ class Standbys {
     pid_t pid = -1;
     UniqueFd notes{};  ///< of its imports
     std::optional<StandbyProcess> standby{};
+    std::string why_none{};  ///< why there was none when the attempt began
   };
   /// The standby that imports.
   struct Making {
