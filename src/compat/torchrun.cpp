@@ -131,7 +131,7 @@ void translate_standalone(Translation& t) {
   const Sourced<std::string> flag = t.given.at("standalone");
   const auto nodes = t.find("nnodes");
   if (nodes && !is_one(nodes->value)) {
-    t.ignore("nnodes", "nnodes", "--standalone is one node");
+    t.ignore("nnodes", "nnodes", "it is '" + nodes->value + "', and with --standalone each node trains by itself");
   }
   constexpr const char* kWhy = "--standalone is one node with a free port";
   for (const auto& [name, setting] :

@@ -149,7 +149,9 @@ std::string with_dashes(const std::string& token) {
 
 Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest, const std::string& help) {
   const std::string shown = typed.substr(0, typed.find('='));
+  const bool has_other_blank = with_visible_blanks(shown) != shown;
   return Error{ErrorKind::BadUsage, "unknown option '" + with_visible_blanks(shown) + "'" +
+                                        (has_other_blank ? ", with a blank as pages have it: type a space" : "") +
                                         describe_lookalike(shown, /*is_typed=*/true) +
                                         (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
 }

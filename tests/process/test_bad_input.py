@@ -74,7 +74,7 @@ class TestPrograms:
         ("words", "message"),
         [
             (["\u2013nproc-per-node=2", "true"], "unknown option '\u2013nproc-per-node'; its '\u2013' is U+2013"),
-            (["--nproc-per-node\u00a02", "true"], "unknown option '--nproc-per-node\\u00a02'; did you mean"),
+            (["--nproc-per-node\u00a02", "true"], "unknown option '--nproc-per-node\\u00a02', with a blank as pages have it: type a space; did you mean"),
             (["--nproc-per-node", "\u201c2\u201d", "true"], "only looks like '\"'"),
             (["hostfile=hosts", "true"], "'hostfile=hosts' is taken for the program; for the option"),
             (["torchrun", "python3", "x.py"], "torchrun takes 'python3' for the script"),
