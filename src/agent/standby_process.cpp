@@ -26,8 +26,7 @@ constexpr std::chrono::milliseconds kMessageTimeout{100};
 }  // namespace
 
 Result<StandbyProcess> StandbyProcess::start(Spawner& spawner, const SpawnRequest& worker,
-                                             const OutputConnection& output, const std::string& folder,
-                                             const standby::Imports& imports) {
+                                             const OutputConnection& output, const std::string& folder) {
   StandbyProcess standby;
   auto ends = TRY(make_output_ends(output));
   int pair[2] = {-1, -1};
@@ -51,11 +50,14 @@ Result<StandbyProcess> StandbyProcess::start(Spawner& spawner, const SpawnReques
   if (!standby.pidfd_) {
     return Error{ErrorKind::System, "the kernel has no pidfds"};
   }
-  const bool is_paced = !lower_priority(standby.pid_);
-  if (write_all(standby.socket(), standby::imports_message(imports, is_paced), kMessageTimeout).missing > 0) {
-    return Error{ErrorKind::System, "it does not read"};
-  }
+  standby.is_paced_ = !lower_priority(standby.pid_);
   return standby;
+}
+
+Result<> StandbyProcess::send_imports(const standby::Imports& imports, bool are_given) {
+  const std::string message = standby::imports_message(imports, is_paced_, are_given);
+  return write_all(socket_.get(), message, kMessageTimeout).missing > 0 ? Error{ErrorKind::System, "it does not read"}
+                                                                        : Result<>();
 }
 
 StandbyProcess& StandbyProcess::operator=(StandbyProcess&& other) noexcept {
@@ -65,6 +67,7 @@ StandbyProcess& StandbyProcess::operator=(StandbyProcess&& other) noexcept {
   std::swap(ours_, other.ours_);
   std::swap(request_, other.request_);
   std::swap(output_, other.output_);
+  std::swap(is_paced_, other.is_paced_);
   std::swap(is_ready_, other.is_ready_);
   return *this;
 }
@@ -95,6 +98,13 @@ std::string StandbyProcess::obstacle(const SpawnRequest& worker, const OutputCon
   const auto process = has_ended() ? std::nullopt : find_process(pid_);
   if (!process) {
     return "it had ended";
+  }
+  const std::string status = read_regular_file("/proc/" + std::to_string(pid_) + "/status").value_or("");
+  if (status.find("TracerPid:\t0\n") == std::string::npos) {
+    return "a debugger has it";
+  }
+  if (status.find("ShdPnd:\t0000000000000000\n") == std::string::npos) {
+    return "a signal waits for it";
   }
   if (process->state != 'S') {  // stopped, or in a call that does not end
     return std::string("it is in state ") + process->state;

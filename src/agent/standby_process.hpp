@@ -29,8 +29,9 @@ class StandbyProcess {
   /// Starts it by the request of the worker. `folder` has sitecustomize.py. Fails as `Spawner::spawn` does, and without
   /// pidfds.
   [[nodiscard]] static Result<StandbyProcess> start(Spawner& spawner, const SpawnRequest& worker,
-                                                    const OutputConnection& output, const std::string& folder,
-                                                    const standby::Imports& imports);
+                                                    const OutputConnection& output, const std::string& folder);
+  /// Names its imports, see `standby::imports_message`. Fails if it does not read.
+  [[nodiscard]] Result<> send_imports(const standby::Imports& imports, bool are_given);
   StandbyProcess(StandbyProcess&& other) noexcept { *this = std::move(other); }
   StandbyProcess& operator=(StandbyProcess&& other) noexcept;
   StandbyProcess(const StandbyProcess&) = delete;
@@ -63,6 +64,7 @@ class StandbyProcess {
   StreamEnds ours_;
   SpawnRequest request_;
   OutputConnection output_;
+  bool is_paced_ = false;  ///< it has to sleep between imports
   bool is_ready_ = false;
 };
 

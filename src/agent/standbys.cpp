@@ -26,6 +26,8 @@ constexpr std::chrono::seconds kStallLimit{30};
 /// Imports at a quarter of a CPU take minutes where there are many.
 constexpr std::chrono::minutes kImportLimit{15};
 constexpr std::chrono::seconds kMemoryInterval{10};
+/// A process that was killed and is in a call that no signal ends is left to the guard.
+constexpr std::chrono::seconds kEndLimit{2};
 /// Between looks at the notes of a worker that has not begun to import.
 constexpr std::chrono::seconds kNotesInterval{1};
 /// Bytes of a standby, before the first one is known: PyTorch takes 160 MB to itself.
@@ -195,8 +197,9 @@ Result<> Standbys::make(Worker& worker) {
   imports_[worker.program->words] = imports;
   const std::string folder = run_.run_folder + "/standby";
   TRY(write_module(folder));
-  worker.standby = TRY(StandbyProcess::start(spawner_, *worker.request, worker.output, folder, imports));
+  worker.standby = TRY(StandbyProcess::start(spawner_, *worker.request, worker.output, folder));
   watch(*worker.standby);
+  TRY(worker.standby->send_imports(imports, !run_.options.standby.modules->empty()));
   if (!memory_timer_.is_pending()) {
     memory_timer_.start(kMemoryInterval, [this] { check_memory(); });
   }
@@ -211,12 +214,15 @@ std::pair<pid_t, standby::Imports> Standbys::notes_about(const standby::PythonPr
                                   : std::pair(noting->pid, standby::read_imports(read_notes(noting->notes), program));
 }
 
-/// False: the worker that takes notes may not have begun to import, and has some time left for it.
+/// False: the worker that takes notes imports, or may not have begun to, and has some time left for it.
 bool Standbys::is_done_with_imports(const Worker& worker) const {
   const auto [pid, imports] = notes_about(*worker.program);
-  const bool has_noted = imports.process > 0 && (!imports.modules.empty() || !imports.end.empty() ||
-                                                 !run_.options.standby.modules->empty() || imports.process != pid);
-  return has_noted || Clock::now() - gain_.began > run_.options.standby.after + kStallLimit;
+  if (imports.process > 0 && (imports.process != pid || !run_.options.standby.modules->empty())) {
+    return true;
+  }
+  const bool has_noted = imports.process > 0 && (!imports.modules.empty() || !imports.end.empty());
+  const bool is_late = Clock::now() - gain_.began > run_.options.standby.after + kStallLimit;
+  return !imports.is_loading && (has_noted || is_late);
 }
 
 /// The imports of the program, as far as a worker has noted them. Fails if its Python has not imported our file.
@@ -225,9 +231,8 @@ Result<standby::Imports> Standbys::imports_of(const Worker& worker) const {
     return known->second;
   }
   auto [pid, imports] = notes_about(*worker.program);
-  if (imports.process < 0 || imports.process != pid) {
-    return Error{ErrorKind::System, imports.process < 0 ? "its Python does not import sitecustomize from PYTHONPATH"
-                                                        : "another program starts its Python"};
+  if (imports.process != pid || pid < 0) {
+    return Error{ErrorKind::System, "its Python does not import sitecustomize from PYTHONPATH"};
   }
   if (const auto& given = *run_.options.standby.modules; !given.empty()) {
     imports.modules = given;
@@ -315,7 +320,8 @@ void Standbys::watch(const StandbyProcess& standby) {
       return;  // it has become a worker
     }
     living_.erase(pid);
-    if (living_.empty()) {
+    if (living_.empty() && has_ended_) {
+      make_timer_.cancel();
       pending_.remove(kPendingName);
     }
   };
@@ -343,10 +349,15 @@ void Standbys::end_attempt() {
 
 void Standbys::end() {
   end_attempt();
+  has_ended_ = true;
   memory_timer_.cancel();
   drop_all();
   if (!living_.empty()) {
     pending_.add(kPendingName);
+    make_timer_.start(kEndLimit, [this] {
+      log_warning("a standby does not end though it was killed: pid " + std::to_string(living_.begin()->first));
+      pending_.remove(kPendingName);
+    });
   }
 }
 

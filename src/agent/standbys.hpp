@@ -120,6 +120,7 @@ class Standbys {
   Timer memory_timer_;
   std::uint64_t size_;  ///< of the largest standby, in bytes
   bool has_told_ready_ = false;
+  bool has_ended_ = false;  ///< the job
   Gain gain_;
   std::optional<std::pair<int, double>> last_cold_;  ///< an attempt without standbys, and seconds to its first line
 };

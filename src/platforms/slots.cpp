@@ -271,8 +271,8 @@ Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot, c
   return facts ? apply_share(*facts, request) : Result<>();
 }
 
-Result<std::string> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes,
-                                           const Sourced<int>& slots, const Snapshot& snapshot) {
+Result<std::string> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes, const Sourced<int>& slots,
+                                           const Snapshot& snapshot) {
   const auto known = read_platform(around, snapshot);
   if (!known || !known->share || known->may_be_by_hand) {
     return std::string();

@@ -4,6 +4,8 @@
 #include "base/text.hpp"
 #include "compat/known_launchers.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -112,6 +114,8 @@ std::optional<PythonProgram> find_python_program(const std::vector<std::string>&
 
 Imports read_imports(std::string_view notes, const PythonProgram& program) {
   Imports imports;
+  std::vector<std::string> begun;
+  std::set<std::string, std::less<>> loaded;
   std::set<std::string, std::less<>> failed;
   const std::string_view text = notes.substr(0, std::min(notes.find('\0'), notes.size()));
   const std::vector<std::string> lines =
@@ -128,20 +132,25 @@ Imports read_imports(std::string_view notes, const PythonProgram& program) {
       continue;
     } else if (line.starts_with('*') || name.substr(0, name.find('.')) == program.package) {
       imports.own.push_back(name);
-    } else if (line.starts_with('-')) {
-      failed.insert(name);
+    } else if (line.starts_with('+') || line.starts_with('-')) {
+      (line.starts_with('+') ? loaded : failed).insert(name);
     } else if (line == name) {
-      imports.modules.push_back(name);
+      begun.push_back(name);
     }
   }
-  std::erase_if(imports.modules, [&failed](const std::string& name) { return failed.contains(name); });
+  std::ranges::copy_if(begun, std::back_inserter(imports.modules),
+                       [&loaded](const std::string& name) { return loaded.contains(name); });
+  imports.is_loading = imports.end.empty() && std::ranges::any_of(begun, [&](const std::string& name) {
+                         return !loaded.contains(name) && !failed.contains(name);
+                       });
   return imports;
 }
 
 SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what, int passed) {
   constexpr std::string_view kPath = "PYTHONPATH=";
   const auto path = std::ranges::find_if(request.environment, [&](const auto& one) { return one.starts_with(kPath); });
-  std::string order = environment_entry("_MUSTER_STANDBY", std::string(what) + " " + std::to_string(passed));
+  std::string order = environment_entry(
+      "_MUSTER_STANDBY", std::string(what) + " " + std::to_string(passed) + " " + std::to_string(::getpid()));
   std::string search_path = environment_entry("PYTHONPATH", folder);
   if (path != request.environment.end()) {
     const std::string before = path->substr(kPath.size());
@@ -155,9 +164,9 @@ SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std:
   return request;
 }
 
-std::string imports_message(const Imports& imports, bool is_paced) {
-  return framed(std::string(is_paced ? "paced" : "") + "\n" + join(imports.own, " ") + "\n" +
-                join(imports.modules, "\n"));
+std::string imports_message(const Imports& imports, bool is_paced, bool are_given) {
+  const std::string flags = std::string(is_paced ? "paced " : "") + (are_given ? "" : "libraries");
+  return framed(flags + "\n" + join(imports.own, " ") + "\n" + join(imports.modules, "\n"));
 }
 
 std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted) {

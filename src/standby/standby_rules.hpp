@@ -31,9 +31,10 @@ struct PythonProgram {
 /// The notes of a worker, by python/standby/sitecustomize.py.
 struct Imports {
   pid_t process = -1;                ///< that imported the file; -1: none, since its Python does not look for it
-  std::vector<std::string> modules;  ///< of libraries, in the order in which they began to load
+  std::vector<std::string> modules;  ///< of libraries that have loaded, in the order in which they began to
   std::vector<std::string> own;      ///< modules of the program itself, which a standby must not have
   std::string end;                   ///< why later modules are not named: "it starts a thread"; empty: all are
+  bool is_loading = false;           ///< a module of a library is not seen to have loaded
 };
 
 /// Bytes that a worker may write: a list of five thousand modules, which a socket takes at once.
@@ -43,12 +44,13 @@ inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
 [[nodiscard]] Imports read_imports(std::string_view notes, const PythonProgram& program);
 
 /// The request with the descriptor `passed`, and with the variables by which Python imports sitecustomize.py of the folder.
-/// `what`: "learn" or "stand_by".
+/// `what`: "learn", "answer" or "stand_by".
 [[nodiscard]] SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what,
                                          int passed);
 
-/// The message that names a standby's imports. `is_paced`: it has to sleep in between.
-[[nodiscard]] std::string imports_message(const Imports& imports, bool is_paced);
+/// The message that names a standby's imports. `is_paced`: it has to sleep in between. `are_given`: by the user, who may name
+/// more than libraries.
+[[nodiscard]] std::string imports_message(const Imports& imports, bool is_paced, bool are_given);
 
 /// Why a process that was started as `standing` cannot become the worker `wanted`; empty: it can.
 [[nodiscard]] std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted);

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import signal
-import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -195,7 +195,7 @@ def test_a_traceback_has_no_frame_of_muster(start, program, tmp_path):
         ("exits", "import sys\nif 'stand_by' in open('/proc/self/environ').read(): sys.exit(4)", "it ended while it imported"),
         ("leaves", "import os\nif 'stand_by' in open('/proc/self/environ').read(): os._exit(4)", "it ended while it imported"),
         ("threads", "import threading, time\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()", "starts a thread"),
-        ("forks", "import os, time\nos.fork() or (time.sleep(9), os._exit(0))", "an import starts a process"),
+        ("forks", "import os, time\nos.fork() or (time.sleep(9), os._exit(0))", "it imports nothing that can be imported ahead: before its first import it starts a process"),
         ("moves", "import os\nos.chdir('/')", "an import changes the working directory"),
         ("searches", "import sys\nsys.path.append('/x')", "an import changes sys.path"),
         ("renames", "import sys\nsys.argv.append('x')", "an import changes the arguments"),
@@ -203,7 +203,7 @@ def test_a_traceback_has_no_frame_of_muster(start, program, tmp_path):
 )
 def test_imports_that_do_more_than_import(start, program, libraries, tmp_path, name, text, why):
     environment = libraries(**{name: text})
-    job = start(program(f"import sys\nsys.path[0:0] = []\n{CRASHES.replace('import decimal', f'import {name}, decimal')}"), tmp_path.absolute(), 1, env=environment)
+    job = start(program(f"import {name}\n" + CRASHES), tmp_path.absolute(), 1, env=environment)
 
     job.err.wait_for(why)
     (tmp_path / "go0").touch()
@@ -251,8 +251,11 @@ def test_the_programs_own_modules_are_not_imported(start, program, libraries, tm
     "before, why",
     [
         ("import os; os.environ['X_SET'] = '1'", "it sets the variable X_SET"),
+        ("import os; os.chdir('/')", "it changes the working directory"),
         ("import sys; sys.path.insert(0, '/x')", "it changes sys.path"),
         ("import _thread, time; _thread.start_new_thread(time.sleep, (99,))\nwhile not _thread._count(): time.sleep(0.01)", "it starts a thread"),
+        ("import sys; sys.modules['tomllib'] = None", "program.py runs other code in line 1"),
+        ("import warnings; warnings.simplefilter('ignore')", "program.py runs other code in line 1"),
     ],
 )
 def test_imports_after_a_change_are_left_to_the_program(start, program, tmp_path, before, why):
@@ -279,16 +282,76 @@ def test_no_second_copy_runs_where_python_ignores_the_file(start, program, tmp_p
     assert (tmp_path / "runs").read_text() == "xxxx"
 
 
+RUNS = "import os; open({!r}, 'a').write(os.environ['MUSTER_RESTART_COUNT'] + ('s' if 'stand_by' in open('/proc/self/environ').read() else 'w') + ' ')\n"
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("strange", "class Bad(Exception):\n  def __str__(self): raise ValueError\nif 'stand_by' in open('/proc/self/environ').read(): raise Bad"),
+        ("finders", "import sys\nsys.meta_path[:] = [one for one in sys.meta_path if type(one).__name__ != 'Pace']"),
+        ("legacy", "import sys\nclass Old:\n  def find_module(self, *_): return None\nsys.meta_path.insert(0, Old())"),
+        ("alarm", "import signal\ndef ring(*_): raise KeyError\nsignal.signal(signal.SIGALRM, ring)\nsignal.alarm(2) if 'stand_by' in open('/proc/self/environ').read() else 0"),
+        ("again", "import os, sys\nif 'stand_by' in open('/proc/self/environ').read(): os.execv(sys.executable, sys.orig_argv)"),
+        ("trains", "import os, time\nopen(os.environ['TRAINED'], 'a').write('x')\ntime.sleep(4)"),
+    ],
+)
+def test_no_second_copy_runs_whatever_an_import_does(start, program, libraries, tmp_path, name, text):
+    environment = {**libraries(**{name: text}), "TRAINED": tmp_path / "trained"}
+    imported = f"try:\n  import {name}\nexcept ImportError:\n  pass\nimport decimal, json\n"
+    job = start(program(imported + RUNS.format(str(tmp_path / "runs")) + CRASHES), tmp_path, 1, env=environment)
+
+    job.out.wait_for("attempt 0 runs", times=2)
+    wait_until(lambda: READY in job.err.text or "no standbys" in job.err.text, "muster to say whether there are standbys")
+    if name == "alarm":
+        time.sleep(3)  # the alarm rings in a standby that waits, and nothing tells when it has
+    (tmp_path / "go0").touch()
+    job.out.wait_for("attempt 1 runs", times=2)
+    (tmp_path / "go1").touch()
+    job.end()
+    runs = (tmp_path / "runs").read_text().split()
+    assert sorted(run[0] for run in runs) == ["0", "0", "1", "1"] and "0s" not in runs
+    if name == "trains":
+        assert (tmp_path / "trained").read_text() == "xxxx"
+
+
+def test_no_second_copy_runs_in_a_folder_that_is_gone(start, program, tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    text = RUNS.format(str(tmp_path / "runs")) + CRASHES + "\n"
+    job = start(program(text), tmp_path, 0, cwd=folder)
+    job.out.wait_for("attempt 0 runs", times=2)
+    folder.rmdir()
+
+    wait_until(lambda: READY in job.err.text or "no standbys" in job.err.text, "muster to say whether there are standbys")
+    (tmp_path / "go0").touch()
+    assert job.end() == 0
+    assert (tmp_path / "runs").read_text().split() == ["0w", "0w"]
+
+
+@pytest.mark.parametrize("modules", ["auto", "lib_cal"])
+def test_an_own_module_that_hides_one_of_python_is_a_cold_start(start, program, libraries, tmp_path, modules):
+    environment = libraries(lib_cal="import calendar\nhas = hasattr(calendar, 'mine')")
+    program("mine = 1", "calendar.py")
+    text = CRASHES.replace("import decimal, json", "import lib_cal, decimal, json")
+    job = start(program(text + "\nassert lib_cal.has"), tmp_path, 1, env=environment, modules=modules)
+
+    job.err.wait_for("the program has a module calendar of its own")
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+
+
 def test_a_wrapper_of_python_has_no_standbys(start, program, tmp_path):
     wrapper = tmp_path / "python3"
     wrapper.write_text(f'#!/bin/sh\n{PYTHON} "$@"\nexit $?\n')
     wrapper.chmod(0o755)
     job = start(program(CRASHES), tmp_path, 0, python=(wrapper,))
 
-    job.err.wait_for("another program starts its Python")
-    assert not standbys_of(job)
+    job.out.wait_for("attempt 0 runs", times=2)
     (tmp_path / "go0").touch()
     assert job.end() == 0
+    assert "standbys: 2 ranks" not in job.err.text
 
 
 def test_the_users_sitecustomize_still_runs(start, program, libraries, tmp_path):

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -43,7 +45,7 @@ Imports imports_of(const std::string& notes) {
 
 TEST(Imports, AreTheModulesOfLibrariesInOrder) {
   const Imports imports =
-      imports_of("7\ntorch\ntorch._C\n*utils\nmine\nmine.data\nbroken\n-broken\n!it starts a thread\n");
+      imports_of("7\ntorch\ntorch._C\n+torch._C\n+torch\n*utils\nmine\nmine.data\nbroken\n!it starts a thread\n");
 
   EXPECT_EQ(imports.process, 7);
   EXPECT_EQ(imports.modules, (Words{"torch", "torch._C"}));
@@ -52,10 +54,18 @@ TEST(Imports, AreTheModulesOfLibrariesInOrder) {
 }
 
 TEST(Imports, LeaveOutWhatIsNoModule) {
-  const std::string notes = std::string("7\n\n../x\na..b\n1a\na b\n*\n-\n") + std::string(300, 'a') + "\nok\nhalf";
+  const std::string notes = std::string("7\n\n../x\na..b\n1a\na b\n*\n-\n") + std::string(300, 'a') + "\nok\n+ok\nhalf";
 
   EXPECT_EQ(imports_of(notes).modules, Words{"ok"});
-  EXPECT_EQ(imports_of(std::string("7\nok\n\0\0more\n", 13)).modules, Words{"ok"});
+  EXPECT_EQ(imports_of(std::string("7\nok\n+ok\n\0\0more\n", 17)).modules, Words{"ok"});
+}
+
+TEST(Imports, AreNotDoneWhileALibraryLoads) {
+  EXPECT_EQ(imports_of("7\ntorch\ntorch._C\n+torch._C\n").modules, Words{"torch._C"});
+  EXPECT_FALSE(imports_of("7\nlib\ntorch\n+torch\n+lib\n").is_loading);
+  EXPECT_TRUE(imports_of("7\nlib\ntorch\n+torch\n").is_loading);
+  EXPECT_FALSE(imports_of("7\nlib\ntorch\n+torch\n-lib\n").is_loading);
+  EXPECT_FALSE(imports_of("7\ntorch\n+torch\nlib\n!it starts a process\n").is_loading);
 }
 
 TEST(Imports, OfNobodyAreNone) {
@@ -78,9 +88,10 @@ TEST(OurFile, ComesBeforeTheSearchPathOfTheUser) {
     return with_our_file(request_of(before), "/run/x", "learn", 5).environment;
   };
 
-  EXPECT_EQ(variables({"A=1"}), (Words{"A=1", "PYTHONPATH=/run/x", "_MUSTER_STANDBY=learn 5"}));
-  EXPECT_EQ(variables({"PYTHONPATH="}), (Words{"PYTHONPATH=/run/x", "_MUSTER_STANDBY=learn 5 "}));
-  EXPECT_EQ(variables({"PYTHONPATH=/a b:/c"}), (Words{"PYTHONPATH=/run/x:/a b:/c", "_MUSTER_STANDBY=learn 5 /a b:/c"}));
+  const std::string order = "_MUSTER_STANDBY=learn 5 " + std::to_string(::getpid());
+  EXPECT_EQ(variables({"A=1"}), (Words{"A=1", "PYTHONPATH=/run/x", order}));
+  EXPECT_EQ(variables({"PYTHONPATH="}), (Words{"PYTHONPATH=/run/x", order + " "}));
+  EXPECT_EQ(variables({"PYTHONPATH=/a b:/c"}), (Words{"PYTHONPATH=/run/x:/a b:/c", order + " /a b:/c"}));
 }
 
 TEST(Fit, AllowsWhereTheRanksMeetToDiffer) {
