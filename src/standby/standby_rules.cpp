@@ -114,9 +114,6 @@ std::optional<PythonProgram> find_python_program(const std::vector<std::string>&
 
 Imports read_imports(std::string_view notes, const PythonProgram& program) {
   Imports imports;
-  std::vector<std::string> begun;
-  std::set<std::string, std::less<>> loaded;
-  std::set<std::string, std::less<>> failed;
   const std::string_view text = notes.substr(0, std::min(notes.find('\0'), notes.size()));
   const std::vector<std::string> lines =
       split(text.substr(0, text.rfind('\n') + 1), '\n');  // the last may be half a line
@@ -124,24 +121,27 @@ Imports read_imports(std::string_view notes, const PythonProgram& program) {
     return imports;
   }
   imports.process = parse_integer(lines.front(), 1, std::numeric_limits<int>::max()).value_or(-1);
+  constexpr char kBegun = ' ';
+  std::map<char, std::vector<std::string>> names;  // by the mark before them
   for (const std::string& line : std::span(lines).subspan(1)) {
-    const std::string name = is_module_name(line) ? line : line.substr(line.empty() ? 0 : 1);
-    if (line.starts_with('!')) {
-      imports.end = line.substr(1, kMostNameBytes);
-    } else if (!is_module_name(name)) {
-      continue;
-    } else if (line.starts_with('*') || name.substr(0, name.find('.')) == program.package) {
-      imports.own.push_back(name);
-    } else if (line.starts_with('+') || line.starts_with('-')) {
-      (line.starts_with('+') ? loaded : failed).insert(name);
-    } else if (line == name) {
-      begun.push_back(name);
+    const char mark = line.find_first_of("+-*!") == 0 ? line.front() : kBegun;
+    const std::string name = line.substr(mark == kBegun ? 0 : 1);
+    if (mark == '!') {
+      imports.end = name.substr(0, kMostNameBytes);
+    } else if (is_module_name(name)) {
+      names[mark].push_back(name);
     }
   }
-  std::ranges::copy_if(begun, std::back_inserter(imports.modules),
-                       [&loaded](const std::string& name) { return loaded.contains(name); });
-  imports.is_loading = imports.end.empty() && std::ranges::any_of(begun, [&](const std::string& name) {
-                         return !loaded.contains(name) && !failed.contains(name);
+  const auto is_own = [&program](const std::string& name) { return name.substr(0, name.find('.')) == program.package; };
+  imports.own = names['*'];
+  std::ranges::copy_if(names[kBegun], std::back_inserter(imports.own), is_own);
+  std::erase_if(names[kBegun], is_own);
+  std::set<std::string> ended(names['+'].begin(), names['+'].end());
+  std::ranges::copy_if(names[kBegun], std::back_inserter(imports.modules),
+                       [&ended](const std::string& name) { return ended.contains(name); });
+  ended.insert(names['-'].begin(), names['-'].end());
+  imports.is_loading = imports.end.empty() && !std::ranges::all_of(names[kBegun], [&ended](const std::string& name) {
+                         return ended.contains(name);
                        });
   return imports;
 }
