@@ -229,7 +229,8 @@ class Table:
         if UPDATES:
             write_rows(made)
         else:
-            assert {row: self.of_page.get(row) for row in made} == made
+            others = {row: (self.of_page.get(row), cells) for row, cells in made.items() if self.of_page.get(row) != cells}
+            assert not others, f"row: (on the page, made): {others}"
 
 
 def _now_comes(home, phase):

@@ -14,7 +14,6 @@ RANKS = 4
 ROUNDS = 3
 PROGRAM = """
 import os, pathlib, sys, time
-began = time.process_time()
 import torch
 folder, rank = pathlib.Path(sys.argv[1]), os.environ["RANK"]
 attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
