@@ -11,9 +11,6 @@ import sys
 
 # Device files that a process opens to use an accelerator.
 DEVICES = ("/dev/nvidia", "/dev/davinci", "/dev/hisi_hdc", "/dev/kfd", "/dev/dri", "/dev/accel")
-# Audit events (https://docs.python.org/3/library/audit_events.html) of what a standby must not do, or could not repeat.
-STARTS = ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen")
-CHANGES = {"os.chdir": "it changes the working directory", "os.putenv": "it sets the variable ", "os.unsetenv": "it unsets the variable "}
 ONLY_SYNTAX = 0x400  # a flag of compile(): PyCF_ONLY_AST
 
 
@@ -51,14 +48,18 @@ def end_of_imports(path):
     return next((node.lineno for node in tree.body if not is_harmless(node)), None)
 
 
-class Notes:
-    """The notes of a worker: its pid, and then a line when a module of a library begins to load, "NAME", and when it has, "+NAME",
-    or has failed to, "-NAME". "*NAME" is a module of the program's own. The last line is "!REASON": what came before it may matter to later imports."""
+class Notes(object):
+    """The notes of a worker: its pid, and then a line when its own code begins to import a module, "NAME", and when that has ended:
+    "+NAME" of a library, "*NAME" of the program's own module, "-NAME" if it failed. What libraries import comes with them. The last line is
+    "!REASON": what came before may matter to later imports.
+
+    Stands first in sys.meta_path, where the interpreter asks for each module that is not imported yet, and finds none."""
 
     def __init__(self, descriptor):
-        import _weakref  # built in, and there
+        import _frozen_importlib, _weakref  # built in, and there
 
         self.ref = _weakref.ref
+        self.locks = _frozen_importlib._module_locks  # weak references to the lock of each module that is being imported
         self.descriptor = descriptor
         self.folders = library_folders()
         self.path = list(sys.path)
@@ -67,8 +68,7 @@ class Notes:
         self.size = os.fstat(descriptor).st_size
         self.used = 0
         self.is_over = False
-        self.is_busy = False
-        self.loading = {}  # weak references to the code of modules, which goes when it has run
+        self.loading = {}  # by module: a weak reference to its lock, which goes when the import ends
         self.ends = {}  # by the file of the program's own module
         self.write(str(self.process))
 
@@ -80,55 +80,48 @@ class Notes:
         if not self.is_over:
             self.used += os.pwrite(self.descriptor, data, self.used)
 
-    def on_event(self, event, details):
-        if self.is_over or self.is_busy or os.getpid() != self.process:
+    def find_spec(self, name, path=None, target=None):
+        if self.is_over or os.getpid() != self.process:
             return
-        self.is_busy = True
         try:
-            if event == "exec":
-                self.take_execution(sys._getframe().f_back, details[0])
-            elif event == "import" and details[1] is not None:  # an extension module, which has a file
-                self.take_import(details[0], details[1], None)
-            elif event in STARTS:
-                self.end("it starts a process")
-            elif event in CHANGES and not self.is_within_import(sys._getframe().f_back):
-                self.end(CHANGES[event] + (os.fsdecode(details[0]) if event != "os.chdir" else ""))
+            lock = self.locks[name]() if name in self.locks else None
+            if lock is not None:  # else the program only looks whether there is such a module
+                is_wanted = self.is_programs(sys._getframe())
+                reason = self.reason_to_end() if is_wanted else None
+                if is_wanted and reason is None:
+                    self.write(name)
+                self.loading[name] = self.ref(lock, lambda _: self.on_end(name, is_wanted, reason))
         except Exception:
             self.is_over = True  # what is noted by now stays right, and the program must not see an error of ours
-        finally:
-            self.is_busy = False
 
-    def end(self, reason):
-        self.write("!" + reason)
-        self.is_over = True
-        self.loading.clear()
+    def is_programs(self, frame):
+        """False within the import of a library, which a standby repeats as a whole."""
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if not path.startswith("<frozen ") and path != __file__:
+                if not is_library(path, self.folders):
+                    return True
+                if frame.f_code.co_name == "<module>":
+                    return False
+            frame = frame.f_back
+        return False  # the interpreter looks for the program
 
-    def take_execution(self, caller, code):
-        frame = caller and caller.f_back  # none for the program itself, which no loader executes
-        if frame is not None and frame.f_code.co_name == "exec_module":
-            spec = getattr(frame.f_locals.get("module"), "__spec__", None)
-            if spec is not None and spec.origin is not None:
-                self.take_import(spec.name, spec.origin, code)
-
-    def take_import(self, name, origin, code):
-        if not is_library(origin, self.folders):
-            self.write("*" + name)
-            self.ends[origin] = end_of_imports(origin)
-            return
-        reason = self.reason_to_end()
-        if reason is not None:
-            self.end(reason)
-        else:
-            self.write(name)
-            if code is None:
-                self.write("+" + name)
-            else:
-                self.loading[name] = self.ref(code, lambda _: self.note_loaded(name))
-
-    def note_loaded(self, name):
+    def on_end(self, name, is_wanted, reason):
         self.loading.pop(name, None)
-        if not self.is_over and os.getpid() == self.process:
-            self.write(("+" if name in sys.modules else "-") + name)
+        if self.is_over or os.getpid() != self.process:
+            return
+        try:
+            origin = getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)
+            if origin is not None and not is_library(origin, self.folders):
+                self.write("*" + name)
+                self.ends[origin] = end_of_imports(origin)
+            elif is_wanted and reason is None:
+                self.write(("-" if origin is None else "+") + name)
+            elif is_wanted:
+                self.write("!" + reason)
+                self.is_over = True
+        except Exception:
+            self.is_over = True
 
     def reason_to_end(self):
         import _thread  # built in, and there
@@ -150,17 +143,6 @@ class Notes:
             frame = frame.f_back
         done = [path for path, end in self.ends.items() if end is not None and path not in running]
         return "%s runs other code in line %d" % (os.path.basename(done[0]), self.ends[done[0]]) if done else None
-
-    def is_within_import(self, frame):
-        """True within the import of a library, which a standby repeats with all that it does."""
-        while frame is not None:
-            where = frame.f_code.co_filename
-            if not where.startswith("<frozen ") and not is_library(where, self.folders):
-                return False
-            if frame.f_code.co_name == "<module>":
-                return True
-            frame = frame.f_back
-        return False
 
 
 class Pace(object):
@@ -360,7 +342,7 @@ def run():
     elif is_ours:
         notes = Notes(descriptor)
         if what == "learn":
-            sys.addaudithook(notes.on_event)
+            sys.meta_path.insert(0, notes)
     return error
 
 

@@ -45,7 +45,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       workers_(plan_, input.run.inherited,
                {input.run.variables,
                 plan_.is_transparent ? std::string() : add_marker(input.run.variables, input.run.marker)},
-               &input.standbys),
+               input.standbys.are_wanted() ? &input.standbys : nullptr),
       services_(std::move(services)),
       preparation_(input, plan_, streams_, *services_),
       starter_(input, plan_, workers_, streams_, preparation_),

@@ -41,8 +41,7 @@ Result<StandbyProcess> StandbyProcess::start(Spawner& spawner, const SpawnReques
   const UniqueFd null_input = open_null(NullFor::Reading);
   SpawnRequest request = standby::with_our_file(worker, folder, "stand_by", theirs.get());
   request.standard_input = worker.standard_input == STDIN_FILENO ? STDIN_FILENO : null_input.get();
-  request.standard_output = (ends.workers.out ? ends.workers.out : ends.workers.error).get();
-  request.standard_error = ends.workers.error.get();
+  give_ends(request, ends.workers);
   standby.ours_ = std::move(ends.ours);
   auto spawned = TRY(spawner.spawn(request));
   standby.pid_ = spawned.pid;

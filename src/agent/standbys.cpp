@@ -43,13 +43,17 @@ bool have_room(const MemoryGroup& group, std::uint64_t size) {
   return !used || standby::has_room({group.limit - std::min(*used, group.limit), group.limit}, size);
 }
 
-/// Writes the file into the folder, each time: where the folder is in shared memory, it may be removed while the job runs. A
-/// Python that did not find it would run the program.
-Result<> write_module(const std::string& folder) {
+/// The folder of our file. Writes it each time: where the run folder is in shared memory, it may be removed while the job runs.
+/// A Python that did not find the file would run the program.
+Result<std::string> write_module(const std::string& run_folder) {
+  std::string folder = run_folder + "/standby";
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  return failed ? Result<>(system_error("cannot make '" + folder + "'", failed.value()))
-                : write_whole_file(folder + "/sitecustomize.py", standby_module());
+  if (failed) {
+    return system_error("cannot make '" + folder + "'", failed.value());
+  }
+  TRY(write_whole_file(folder + "/sitecustomize.py", standby_module()));
+  return folder;
 }
 
 /// A file in memory of a size that cannot change. Empty: the kernel refuses.
@@ -112,6 +116,8 @@ std::optional<StartedStandby> Standbys::take(std::size_t worker, const SpawnRequ
     return std::nullopt;
   }
   Worker& here = workers_[worker];
+  here.request = request;
+  here.output = output;
   if (!here.standby) {
     if (!living_.empty() || gain_.taken > 0) {
       gain_.cold[here.why_none].push_back(here.rank);
@@ -137,28 +143,22 @@ SpawnRequest Standbys::with_notes(std::size_t worker, SpawnRequest request) {
     return request;
   }
   Worker& here = workers_[worker];
-  const auto notes_same = [&](const Worker& other) {
-    return other.notes && other.program->words == here.program->words;
-  };
-  if (imports_.contains(here.program->words) || refused_.contains(here.program->words) ||
-      std::ranges::any_of(workers_, notes_same)) {
+  const auto& words = here.program->words;
+  if (imports_.contains(words) || refused_.contains(words) || find_noting(words) != nullptr) {
     return request;
   }
-  const std::string folder = run_.run_folder + "/standby";
   here.notes = make_notes();
-  if (const auto written = write_module(folder); here.notes && written) {
+  if (const auto folder = write_module(run_.run_folder); here.notes && folder) {
     const auto what = run_.options.standby.modules->empty() ? "learn" : "answer";
-    return standby::with_our_file(std::move(request), folder, what, here.notes.get());
+    return standby::with_our_file(std::move(request), *folder, what, here.notes.get());
   }
   here.notes.reset();
   return request;
 }
 
-void Standbys::note_start(std::size_t worker, pid_t pid, SpawnRequest request, const OutputConnection& output) {
-  if (worker < workers_.size() && workers_[worker].program) {
+void Standbys::note_start(std::size_t worker, pid_t pid) {
+  if (worker < workers_.size()) {
     workers_[worker].pid = pid;
-    workers_[worker].request = std::move(request);
-    workers_[worker].output = output;
   }
 }
 
@@ -195,8 +195,7 @@ Result<> Standbys::make(Worker& worker) {
   }
   const standby::Imports imports = TRY(imports_of(worker));
   imports_[worker.program->words] = imports;
-  const std::string folder = run_.run_folder + "/standby";
-  TRY(write_module(folder));
+  const std::string folder = TRY(write_module(run_.run_folder));
   worker.standby = TRY(StandbyProcess::start(spawner_, *worker.request, worker.output, folder));
   watch(*worker.standby);
   TRY(worker.standby->send_imports(imports, !run_.options.standby.modules->empty()));
@@ -206,12 +205,18 @@ Result<> Standbys::make(Worker& worker) {
   return {};
 }
 
+/// The worker of the program that takes notes; null: none does.
+const Standbys::Worker* Standbys::find_noting(const std::vector<std::string>& words) const {
+  const auto noting =
+      std::ranges::find_if(workers_, [&](const Worker& one) { return one.notes && one.program->words == words; });
+  return noting == workers_.end() ? nullptr : &*noting;
+}
+
 /// The pid of a worker of the program that takes notes, and what it has noted. Empty: none has notes.
 std::pair<pid_t, standby::Imports> Standbys::notes_about(const standby::PythonProgram& program) const {
-  const auto noting = std::ranges::find_if(
-      workers_, [&](const Worker& other) { return other.notes && other.program->words == program.words; });
-  return noting == workers_.end() ? std::pair<pid_t, standby::Imports>(-1, {})
-                                  : std::pair(noting->pid, standby::read_imports(read_notes(noting->notes), program));
+  const Worker* const noting = find_noting(program.words);
+  return noting == nullptr ? std::pair<pid_t, standby::Imports>(-1, {})
+                           : std::pair(noting->pid, standby::read_imports(read_notes(noting->notes), program));
 }
 
 /// False: the worker that takes notes imports, or may not have begun to, and has some time left for it.
@@ -222,7 +227,8 @@ bool Standbys::is_done_with_imports(const Worker& worker) const {
   }
   const bool has_noted = imports.process > 0 && (!imports.modules.empty() || !imports.end.empty());
   const bool is_late = Clock::now() - gain_.began > run_.options.standby.after + kStallLimit;
-  return !imports.is_loading && (has_noted || is_late);
+  const bool is_too_late = Clock::now() - gain_.began > run_.options.standby.after + kImportLimit;
+  return is_too_late || (!imports.is_loading && (has_noted || is_late));
 }
 
 /// The imports of the program, as far as a worker has noted them. Fails if its Python has not imported our file.

@@ -38,13 +38,12 @@ class Standbys {
 
   /// To be called before the workers of the plan start.
   void begin_attempt(const LaunchPlan& plan);
-  /// Lets the worker's standby become the worker, if it is ready and fits. Empty: the worker has to be started.
+  /// Lets the worker's standby become the worker that is asked for, if it is ready and fits. Empty: the worker has to be started.
   [[nodiscard]] std::optional<StartedStandby> take(std::size_t worker, const SpawnRequest& request,
                                                    const OutputConnection& output);
   /// The request of a worker that is started, with what makes it note its imports if that is needed.
   [[nodiscard]] SpawnRequest with_notes(std::size_t worker, SpawnRequest request);
-  /// The worker has started by this request, without the descriptors of its output.
-  void note_start(std::size_t worker, pid_t pid, SpawnRequest request, const OutputConnection& output);
+  void note_start(std::size_t worker, pid_t pid);
   /// A worker has written its first line.
   void note_first_line();
   /// The attempt ends: no standby is made before the next one.
@@ -91,6 +90,7 @@ class Standbys {
 
   void make_next();
   [[nodiscard]] Result<> make(Worker& worker);
+  [[nodiscard]] const Worker* find_noting(const std::vector<std::string>& words) const;
   [[nodiscard]] std::pair<pid_t, standby::Imports> notes_about(const standby::PythonProgram& program) const;
   [[nodiscard]] bool is_done_with_imports(const Worker& worker) const;
   [[nodiscard]] Result<standby::Imports> imports_of(const Worker& worker) const;

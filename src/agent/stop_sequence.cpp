@@ -24,6 +24,13 @@ constexpr std::chrono::milliseconds kLastMoment{100};
 constexpr std::chrono::seconds kNoticeInterval{1};
 constexpr std::size_t kMostPlaceBytes = std::size_t{64} << 10U;
 
+/// Descendants of this agent that are no part of an attempt, and end by themselves.
+std::set<pid_t> helpers_and_standbys(const AttemptInput& input) {
+  std::set<pid_t> pids = input.standbys.pids();
+  pids.insert(input.helpers.pids().begin(), input.helpers.pids().end());
+  return pids;
+}
+
 }  // namespace
 
 StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, AttemptLog& log)
@@ -34,12 +41,7 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       sweeper_(::getpid()),
       grace_(*this, input.io, input.run.options.grace),
       look_(input.io, input.helpers),
-      kill_loop_(*this, input.io, workers, sweeper_,
-                 [&input = input_] {
-                   std::set<pid_t> pids = input.standbys.pids();
-                   pids.insert(input.helpers.pids().begin(), input.helpers.pids().end());
-                   return pids;
-                 }),
+      kill_loop_(*this, input.io, workers, sweeper_, [&input = input_] { return helpers_and_standbys(input); }),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }),
       last_moment_(input.io, kLastMoment, [this] { on_event(GraceEnded{}); }),
@@ -160,10 +162,8 @@ bool StopSequence::is_nothing_left() const {
   if (!Reaper::has_children()) {
     return true;
   }
-  std::set<pid_t> others = input_.helpers.pids();
-  const std::set<pid_t> standbys = input_.standbys.pids();
-  others.insert(standbys.begin(), standbys.end());
-  return sweeper_.has_only_held(others) || (!standbys.empty() && sweeper_.has_only(others));
+  const std::set<pid_t> others = helpers_and_standbys(input_);
+  return sweeper_.has_only_held(others) || (!input_.standbys.pids().empty() && sweeper_.has_only(others));
 }
 
 std::optional<StopSentByGuard> StopSequence::sent_by_guard() const {
@@ -297,9 +297,8 @@ void StopSequence::check_rank_orphans() {
 
 /// Descendants of this agent that do not belong to workers.
 std::set<pid_t> StopSequence::excluded() const {
-  std::set<pid_t> pids = input_.sidecars.pids();
-  pids.insert(input_.helpers.pids().begin(), input_.helpers.pids().end());
-  pids.merge(input_.standbys.pids());
+  std::set<pid_t> pids = helpers_and_standbys(input_);
+  pids.insert(input_.sidecars.pids().begin(), input_.sidecars.pids().end());
   return pids;
 }
 

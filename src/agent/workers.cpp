@@ -71,17 +71,18 @@ Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   } else {
     auto ends = TRY(make_output_ends(how.output));
     terminal_refusal_ = ends.refusal;
-    SpawnRequest started = standbys_ == nullptr ? request : standbys_->with_notes(worker, request);
-    started.standard_output = (ends.workers.out ? ends.workers.out : ends.workers.error).get();
-    started.standard_error = ends.workers.error.get();
+    if (standbys_ != nullptr) {
+      request = standbys_->with_notes(worker, std::move(request));
+    }
+    give_ends(request, ends.workers);
     // Connected first: if a log file cannot be made, there is no process to kill.
     TRY(how.connect(std::move(ends.ours)));
-    auto spawned = TRY(spawner_.spawn(started));
+    auto spawned = TRY(spawner_.spawn(request));
     memory_refusal_ = spawned.memory_refusal;
     note_start(worker, how, spawned.pid, std::move(spawned.pidfd));
   }
   if (standbys_ != nullptr) {
-    standbys_->note_start(worker, states_[worker].pid, std::move(request), how.output);
+    standbys_->note_start(worker, states_[worker].pid);
   }
   return {};
 }

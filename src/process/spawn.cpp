@@ -417,6 +417,11 @@ Result<OutputEnds> make_output_ends(const OutputConnection& streams) {
   return ends;
 }
 
+void give_ends(SpawnRequest& request, const StreamEnds& workers) {
+  request.standard_output = (workers.out ? workers.out : workers.error).get();
+  request.standard_error = workers.error.get();
+}
+
 // Chooses whether the two streams of a worker are joined, and which is a pty.
 
 namespace {

@@ -134,4 +134,7 @@ struct OutputEnds {
 /// does not echo. Fails with `System` without free descriptors.
 [[nodiscard]] Result<OutputEnds> make_output_ends(const OutputConnection& streams);
 
+/// Makes the worker's ends, which stay open until it has started, its standard output and error.
+void give_ends(SpawnRequest& request, const StreamEnds& workers);
+
 }  // namespace muster

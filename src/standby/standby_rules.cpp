@@ -140,6 +140,7 @@ Imports read_imports(std::string_view notes, const PythonProgram& program) {
   std::ranges::copy_if(names[kBegun], std::back_inserter(imports.modules),
                        [&ended](const std::string& name) { return ended.contains(name); });
   ended.insert(names['-'].begin(), names['-'].end());
+  ended.insert(names['*'].begin(), names['*'].end());
   imports.is_loading = imports.end.empty() && !std::ranges::all_of(names[kBegun], [&ended](const std::string& name) {
                          return ended.contains(name);
                        });

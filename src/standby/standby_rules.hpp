@@ -34,7 +34,7 @@ struct Imports {
   std::vector<std::string> modules;  ///< of libraries that have loaded, in the order in which they began to
   std::vector<std::string> own;      ///< modules of the program itself, which a standby must not have
   std::string end;                   ///< why later modules are not named: "it starts a thread"; empty: all are
-  bool is_loading = false;           ///< a module of a library is not seen to have loaded
+  bool is_loading = false;           ///< the import of a module has begun and is not seen to have ended
 };
 
 /// Bytes that a worker may write: a list of five thousand modules, which a socket takes at once.
