@@ -155,7 +155,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&RestartPolicy::progress_file, read_file_name>},
     {"standby", "WHAT", "Restarting",
      "Keep a process ready for each rank of a Python program, which has imported what the program imports, so that a "
-     "restart begins without importing again: auto, or the modules to import, such as torch,numpy. off is the default.",
+     "restart, or the start of a node that has waited for others, begins without importing: auto, or the modules to "
+     "import, such as torch,numpy. off is the default.",
      kInto<&StandbyOptions::modules, standby::read_modules>},
     {"standby-after", "SECONDS", "Restarting",
      "The first standby is made so long after the workers have started, when they are done with their own imports. "

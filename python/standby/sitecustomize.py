@@ -50,8 +50,8 @@ def end_of_imports(path):
 
 class Notes(object):
     """The notes of a worker: its pid, and then a line when its own code begins to import a module, "NAME", and when that has ended:
-    "+NAME" of a library, "*NAME" of the program's own module, "-NAME" if it failed. What libraries import comes with them. The last line is
-    "!REASON": what came before may matter to later imports.
+    "+NAME" of a library, "*NAME" of the program's own module, "-NAME" if it failed. What libraries import comes with them. "=SIZE TIME PATH" is a
+    file that all this depends on. The last line is "!REASON": what came before may matter to later imports.
 
     Stands first in sys.meta_path, where the interpreter asks for each module that is not imported yet, and finds none."""
 
@@ -71,6 +71,8 @@ class Notes(object):
         self.loading = {}  # by module: a weak reference to its lock, which goes when the import ends
         self.ends = {}  # by the file of the program's own module
         self.write(str(self.process))
+        for folder in filter(os.path.isdir, self.folders):
+            self.write_state(folder)
 
     def write(self, line):
         data = os.fsencode(line + "\n")
@@ -79,6 +81,17 @@ class Notes(object):
             self.is_over = True
         if not self.is_over:
             self.used += os.pwrite(self.descriptor, data, self.used)
+
+    def write_state(self, path):
+        state = os.stat(path)
+        self.write("=%d %d %s" % (state.st_size, state.st_mtime_ns, os.path.abspath(path).replace("\n", "?")))
+
+    def take_own(self, path):
+        """The line of the first statement of the program's own file that does more than import; None: there is none."""
+        if path not in self.ends:
+            self.write_state(path)
+            self.ends[path] = end_of_imports(path)
+        return self.ends[path]
 
     def find_spec(self, name, path=None, target=None):
         if self.is_over or os.getpid() != self.process:
@@ -114,7 +127,7 @@ class Notes(object):
             origin = getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)
             if origin is not None and not is_library(origin, self.folders):
                 self.write("*" + name)
-                self.ends[origin] = end_of_imports(origin)
+                self.take_own(origin)
             elif is_wanted and reason is None:
                 self.write(("-" if origin is None else "+") + name)
             elif is_wanted:
@@ -134,9 +147,7 @@ class Notes(object):
         while frame is not None:
             path = frame.f_code.co_filename
             if not path.startswith("<frozen ") and not is_library(path, self.folders) and path != __file__:
-                if path not in self.ends:
-                    self.ends[path] = end_of_imports(path)
-                end = self.ends[path]
+                end = self.take_own(path)
                 if frame.f_code.co_name != "<module>" or (end is not None and frame.f_lineno >= end):
                     return "%s runs other code in line %d" % (os.path.basename(path), end or frame.f_lineno)
                 running.add(path)

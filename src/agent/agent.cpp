@@ -98,7 +98,8 @@ Agent::Agent(const RunContext& run, GuardLink link)
       reporter_(loop_, run_, gang_, services_, attempt_),
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
       suspend_requests_(loop_, shutdown_, run.options, gang_),
-      standbys_(loop_.io(), run_, shutdown_.pending_work()) {
+      standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),
+      early_standbys_(loop_, run_, standbys_) {
   services_.on_ranks_met = [this](std::chrono::nanoseconds time) {
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
     record({.kind = ledger::Kind::RanksMet});
@@ -123,6 +124,7 @@ int Agent::run() {
   record({.kind = ledger::Kind::Joining});
   if (const auto contributed = opened ? startup_.contribute() : opened; contributed) {
     startup_.start();  // first: the gang hears at once whether this node is ready
+    early_standbys_.start();
     gang_.start();
   } else {  // the gang never hears of this node
     on_job_end(make_end(EndKind::SystemRefused, contributed.error().message));
@@ -229,6 +231,7 @@ void Agent::act(const gang::StartAttempt& wanted) {
   const AttemptInput input{
       loop_.io(), run_, loop_.guard(), services_.sidecars(), loop_.helpers(), loop_.page(), control_.hangs().record(),
       standbys_};
+  early_standbys_.cancel();
   standbys_.begin_attempt(plan);
   attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, loop_.queues(), std::move(plan),
                                        std::move(services));

@@ -4,6 +4,7 @@
 // Private to src/agent.
 
 #include "agent/attempt.hpp"
+#include "agent/early_standbys.hpp"
 #include "agent/evidence_keeper.hpp"
 #include "agent/job_control.hpp"
 #include "agent/job_record.hpp"
@@ -84,6 +85,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   JobControl control_;
   SuspendRequests suspend_requests_;
   Standbys standbys_;
+  EarlyStandbys early_standbys_;
   std::unique_ptr<Attempt> attempt_;  ///< null: none has started
   Outcome outcome_;  ///< filled in as the job goes on; `notices` has the keys that ranks waited for in the store
 };

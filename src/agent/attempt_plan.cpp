@@ -41,6 +41,15 @@ void add_job_environment(LaunchPlan& plan, const gang::Start& start, const RunCo
   }
 }
 
+/// The values that a plan leaves open until a run begins.
+std::map<std::string, std::string> values_of(const RunContext& run) {
+  return {{"run_dir", run.run_folder},
+          {"shm_dir", run.shared_folder},
+          {"muster", program_path()},
+          {"run_id", run.run_id},
+          {"log_token", run.log_token}};
+}
+
 /// Logs the method, on the first node before the first attempt, if there was a vote.
 void log_start_method(const JobPlan& job, const AgreedMethod& method, const Placement& placement) {
   if (job.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
@@ -91,18 +100,22 @@ LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup
     plan = make_plan(input, placement);
   }
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
-  fill_deferred(plan, {{"run_dir", run.run_folder},
-                       {"shm_dir", run.shared_folder},
-                       {"muster", program_path()},
-                       {"job_secret", find_agreed<JobSecretValue>(merged).value_or("")},
-                       {"run_id", run.run_id},
-                       {"log_token", run.log_token},
-                       {"own_address", own.address},
-                       {"own_interface", own.interface}});
+  std::map<std::string, std::string> values = values_of(run);
+  values["job_secret"] = find_agreed<JobSecretValue>(merged).value_or("");
+  values["own_address"] = own.address;
+  values["own_interface"] = own.interface;
+  fill_deferred(plan, values);
   give_rank_folders(plan, run.run_folder, run.rank_place);
   add_job_environment(plan, start, run);
   log_start_method(run.job, method, placement);
   log_start(run.job, plan, own.interface);
+  return plan;
+}
+
+LaunchPlan expected_plan(const RunContext& run) {
+  LaunchPlan plan = run.job.plan;
+  fill_deferred(plan, values_of(run));
+  add_job_environment(plan, {}, run);
   return plan;
 }
 

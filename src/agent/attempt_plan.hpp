@@ -14,4 +14,7 @@ namespace muster {
 [[nodiscard]] LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup,
                                          const gang::StartAttempt& wanted);
 
+/// The plan of the first attempt, as far as it is known before the nodes have met; the folders of the ranks are not made.
+[[nodiscard]] LaunchPlan expected_plan(const RunContext& run);
+
 }  // namespace muster

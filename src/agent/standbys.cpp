@@ -67,25 +67,64 @@ UniqueFd make_notes() {
 std::string read_notes(const UniqueFd& notes) {
   std::string text(notes ? standby::kMostNotes : 0, '\0');
   const ssize_t count = ::pread(notes.get(), text.data(), text.size(), 0);
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  text.resize(std::min(text.find('\0'), static_cast<std::size_t>(std::max<ssize_t>(count, 0))));
   return text;
+}
+
+const std::vector<std::string>& words_of(const ImportFiles::Of& one) {
+  return one.program.words;
 }
 
 }  // namespace
 
-Standbys::Standbys(boost::asio::io_context& io, const RunContext& run, PendingWork& pending)
+Standbys::Standbys(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run, PendingWork& pending)
     : io_(io),
       run_(run),
       pending_(pending),
       spawner_(run.inherited),
+      files_(io, helpers, run.variables),
       make_timer_(io),
       progress_timer_(io),
       memory_timer_(io),
       size_(kUsualSize) {}
 
+void Standbys::begin_wait(std::size_t workers, std::vector<Expected> expected) {
+  if (has_ended_) {
+    return;
+  }
+  is_waiting_ = true;
+  workers_.resize(workers);
+  std::vector<ImportFiles::Of> programs;
+  for (Expected& one : expected) {
+    Worker& here = workers_[one.worker];
+    here.rank = one.plan.global_rank.value;
+    here.program = standby::find_python_program(one.plan.argv);
+    here.output = one.output;
+    if (here.program && std::ranges::find(programs, here.program->words, words_of) == programs.end()) {
+      programs.push_back(ImportFiles::of(*here.program, one.request));
+    }
+    here.request = std::move(one.request);
+  }
+  files_.read(programs, [this, programs](const std::vector<standby::Imports>& found) {
+    const std::vector<std::string>& given = *run_.options.standby.modules;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i].modules.empty()) {
+        standby::Imports& imports = imports_[programs[i].program.words] = found[i];
+        imports.modules = given.empty() ? imports.modules : given;
+      } else {
+        log_debug("standbys: no imports are kept of '" + join(programs[i].program.words, " ") + "'");
+      }
+    }
+    make_next();
+  });
+}
+
 void Standbys::begin_attempt(const LaunchPlan& plan) {
   if (!are_wanted() || plan.is_transparent) {
     return;
+  }
+  if (std::exchange(is_waiting_, false)) {
+    files_.cancel();
   }
   end_attempt();
   const std::size_t unfinished = making_ ? making_->worker : workers_.size();
@@ -105,9 +144,8 @@ void Standbys::begin_attempt(const LaunchPlan& plan) {
   }
   gain_ = {.attempt = plan.placement.attempt, .began = Clock::now()};
   has_told_ready_ = false;
-  if (plan.placement.restarts < run_.job.gang.config.options.restarts.max_restarts) {
-    make_timer_.start(run_.options.standby.after, [this] { make_next(); });
-  }
+  may_restart_ = plan.placement.restarts < run_.job.gang.config.options.restarts.max_restarts;
+  make_timer_.start(run_.options.standby.after, [this] { make_next(); });
 }
 
 std::optional<StartedStandby> Standbys::take(std::size_t worker, const SpawnRequest& request,
@@ -164,23 +202,40 @@ void Standbys::note_start(std::size_t worker, pid_t pid) {
 
 // --- Making -------------------------------------------------------------------------------------
 
+/// There is something to do for the worker: to learn what it imports, or to make its standby.
+bool Standbys::is_open(const Worker& worker) const {
+  if (!worker.program || !worker.request || worker.standby || refused_.contains(worker.program->words)) {
+    return false;
+  }
+  const bool is_known = imports_.contains(worker.program->words);
+  return is_waiting_ ? is_known : may_restart_ || !is_known;
+}
+
 void Standbys::make_next() {
-  const auto worker = std::ranges::find_if(workers_, [this](const Worker& one) {
-    return one.program && one.request && !one.standby && !refused_.contains(one.program->words);
-  });
+  const auto worker = std::ranges::find_if(workers_, std::bind_front(&Standbys::is_open, this));
   if (worker == workers_.end()) {
     if (ready() > 0 && !std::exchange(has_told_ready_, true)) {
-      log_info("standbys: " + count_of(ready(), "rank") + " can restart without importing again");
+      log_info("standbys: " + count_of(ready(), "rank") + " can " +
+               (is_waiting_ ? "start without importing" : "restart without importing again"));
     }
     return;
   }
-  if (!imports_.contains(worker->program->words) && !is_done_with_imports(*worker)) {
-    make_timer_.start(kNotesInterval, [this] { make_next(); });
+  const auto refuse_and_go_on = [&](const Error& why) {
+    refuse(*worker, why.message);
+    make_timer_.start({}, [this] { make_next(); });
+  };
+  if (!imports_.contains(worker->program->words)) {
+    if (!is_done_with_imports(*worker)) {
+      make_timer_.start(kNotesInterval, [this] { make_next(); });
+    } else if (const auto learned = learn(*worker); !learned) {
+      refuse_and_go_on(learned.error());
+    } else {
+      make_timer_.start({}, [this] { make_next(); });
+    }
   } else if (!have_room(run_.memory_group, size_)) {
     log_info("standbys: too little memory is free for one more; " + std::to_string(ready()) + " are ready");
   } else if (const auto made = make(*worker); !made) {
-    refuse(*worker, made.error().message);
-    make_timer_.start({}, [this] { make_next(); });
+    refuse_and_go_on(made.error());
   } else {
     making_.emplace(Making{static_cast<std::size_t>(worker - workers_.begin()),
                            Descriptor(io_, ::fcntl(worker->standby->socket(), F_DUPFD_CLOEXEC, 3))});
@@ -193,8 +248,7 @@ Result<> Standbys::make(Worker& worker) {
   if (!is_proc_ours()) {
     return Error{ErrorKind::System, "/proc does not show this machine's processes"};
   }
-  const standby::Imports imports = TRY(imports_of(worker));
-  imports_[worker.program->words] = imports;
+  const standby::Imports& imports = imports_.at(worker.program->words);
   const std::string folder = TRY(write_module(run_.run_folder));
   worker.standby = TRY(StandbyProcess::start(spawner_, *worker.request, worker.output, folder));
   watch(*worker.standby);
@@ -231,23 +285,25 @@ bool Standbys::is_done_with_imports(const Worker& worker) const {
   return is_too_late || (!imports.is_loading && (has_noted || is_late));
 }
 
-/// The imports of the program, as far as a worker has noted them. Fails if its Python has not imported our file.
-Result<standby::Imports> Standbys::imports_of(const Worker& worker) const {
-  if (const auto known = imports_.find(worker.program->words); known != imports_.end()) {
-    return known->second;
-  }
+/// Takes the imports of the program, as far as a worker has noted them, and keeps them for later jobs. Fails if its Python has not
+/// imported our file.
+Result<> Standbys::learn(const Worker& worker) {
   auto [pid, imports] = notes_about(*worker.program);
   if (imports.process != pid || pid < 0) {
     return Error{ErrorKind::System, "its Python does not import sitecustomize from PYTHONPATH"};
   }
-  if (const auto& given = *run_.options.standby.modules; !given.empty()) {
-    imports.modules = given;
-  }
+  const auto& given = *run_.options.standby.modules;
+  imports.modules = given.empty() ? imports.modules : given;
   if (imports.modules.empty()) {
     return Error{ErrorKind::System, "it imports nothing that can be imported ahead" +
                                         (imports.end.empty() ? "" : ": before its first import " + imports.end)};
   }
-  return imports;
+  if (given.empty() && !imports.is_loading) {
+    const Worker& noting = *find_noting(worker.program->words);
+    files_.write(ImportFiles::of(*noting.program, *noting.request), read_notes(noting.notes));
+  }
+  imports_[worker.program->words] = std::move(imports);
+  return {};
 }
 
 void Standbys::read_answer() {
@@ -356,6 +412,7 @@ void Standbys::end_attempt() {
 void Standbys::end() {
   end_attempt();
   has_ended_ = true;
+  files_.cancel();
   memory_timer_.cancel();
   drop_all();
   if (!living_.empty()) {

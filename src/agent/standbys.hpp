@@ -3,6 +3,7 @@
 // Standbys: for each worker of this node that Python runs, a process that has done the worker's imports and becomes the worker at
 // a restart (docs/standby.md). Private to src/agent.
 
+#include "agent/import_files.hpp"
 #include "agent/shutdown.hpp"
 #include "agent/standby_process.hpp"
 #include "plan/launch_plan.hpp"
@@ -32,10 +33,20 @@ namespace muster {
 class Standbys {
  public:
   /// The references outlive it.
-  Standbys(boost::asio::io_context& io, const RunContext& run, PendingWork& pending);
+  Standbys(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run, PendingWork& pending);
 
   [[nodiscard]] bool are_wanted() const { return run_.options.standby.modules.has_value(); }
 
+  /// A worker of the first attempt, as far as it is known before that.
+  struct Expected {
+    std::size_t worker = 0;
+    WorkerPlan plan;
+    SpawnRequest request;
+    OutputConnection output;
+  };
+  /// Makes standbys for those whose imports an earlier job has kept, one after the other, until the first attempt begins.
+  /// `workers`: of the plan.
+  void begin_wait(std::size_t workers, std::vector<Expected> expected);
   /// To be called before the workers of the plan start.
   void begin_attempt(const LaunchPlan& plan);
   /// Lets the worker's standby become the worker that is asked for, if it is ready and fits. Empty: the worker has to be started.
@@ -63,7 +74,7 @@ class Standbys {
   struct Worker {
     int rank = 0;
     std::optional<standby::PythonProgram> program;
-    std::optional<SpawnRequest> request{};  ///< by which it was started in this attempt
+    std::optional<SpawnRequest> request{};  ///< by which it was started in this attempt, or is expected to be
     OutputConnection output{};
     pid_t pid = -1;
     UniqueFd notes{};  ///< of its imports
@@ -88,12 +99,13 @@ class Standbys {
     bool is_told = false;
   };
 
+  [[nodiscard]] bool is_open(const Worker& worker) const;
   void make_next();
+  [[nodiscard]] Result<> learn(const Worker& worker);
   [[nodiscard]] Result<> make(Worker& worker);
   [[nodiscard]] const Worker* find_noting(const std::vector<std::string>& words) const;
   [[nodiscard]] std::pair<pid_t, standby::Imports> notes_about(const standby::PythonProgram& program) const;
   [[nodiscard]] bool is_done_with_imports(const Worker& worker) const;
-  [[nodiscard]] Result<standby::Imports> imports_of(const Worker& worker) const;
   void read_answer();
   /// The standby that imports is ready; else `why_not` says why it will not be.
   void end_making(const std::string& why_not);
@@ -114,11 +126,14 @@ class Standbys {
   std::map<pid_t, Descriptor> living_;                            ///< pidfds of all that have not become workers
   std::map<std::vector<std::string>, standby::Imports> imports_;  ///< by the words of a program
   std::set<std::vector<std::string>> refused_;                    ///< programs
+  ImportFiles files_;
   std::optional<Making> making_;
   Timer make_timer_;
   Timer progress_timer_;
   Timer memory_timer_;
-  std::uint64_t size_;  ///< of the largest standby, in bytes
+  std::uint64_t size_;       ///< of the largest standby, in bytes
+  bool is_waiting_ = false;  ///< no attempt has begun
+  bool may_restart_ = false;
   bool has_told_ready_ = false;
   bool has_ended_ = false;  ///< the job
   Gain gain_;

@@ -14,17 +14,24 @@
 namespace muster {
 namespace {
 
-/// The part of the request that the plan decides.
-SpawnRequest request_of(const WorkerPlan& planned) {
-  SpawnRequest request;
-  request.argv = planned.argv;
-  if (planned.binding) {
-    request.cpus = planned.binding->cpus;
-    request.memory_nodes = planned.binding->memory_nodes;
-    request.is_memory_strict = planned.binding->is_memory_strict;
+std::vector<std::string> environment_of(const WorkerPlan& worker, const InheritedEnvironment& surroundings) {
+  std::vector<std::string> environment;
+  environment.reserve(surroundings.variables.size() + worker.environment.size() + 1);
+  for (const auto& [name, value] : surroundings.variables) {
+    const bool is_replaced =
+        worker.environment.contains(name) || (name == kMarkerVariable && !surroundings.marker.empty());
+    const bool is_unset = std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
+    if (!is_replaced && !is_unset) {
+      environment.push_back(environment_entry(name, value));
+    }
   }
-  request.working_directory = planned.changes_directory ? planned.working_directory : "";
-  return request;
+  for (const auto& [name, value] : worker.environment) {
+    environment.push_back(environment_entry(name, value));
+  }
+  if (!surroundings.marker.empty()) {
+    environment.push_back(environment_entry(kMarkerVariable, surroundings.marker));
+  }
+  return environment;
 }
 
 /// Adds the worker, or the ranks below it if it ends with them and there are any.
@@ -44,6 +51,24 @@ void forbid_core_files(pid_t process) {
 
 }  // namespace
 
+SpawnRequest worker_request(const WorkerPlan& planned, const InheritedEnvironment& surroundings,
+                            const WorkerStart& how) {
+  SpawnRequest request;
+  request.executable = how.executable;
+  request.argv = planned.argv;
+  request.environment = environment_of(planned, surroundings);
+  request.standard_input = how.standard_input;
+  request.leads_session = how.leads_session;
+  request.terminal = how.terminal;
+  if (planned.binding) {
+    request.cpus = planned.binding->cpus;
+    request.memory_nodes = planned.binding->memory_nodes;
+    request.is_memory_strict = planned.binding->is_memory_strict;
+  }
+  request.working_directory = planned.changes_directory ? planned.working_directory : "";
+  return request;
+}
+
 Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings,
                  Standbys* standbys)
     : plan_(plan),
@@ -53,13 +78,7 @@ Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEn
       states_(plan.workers.size()) {}
 
 Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
-  const WorkerPlan& planned = plan_.workers[worker];
-  SpawnRequest request = request_of(planned);
-  request.executable = how.executable;
-  request.environment = environment_of(planned);
-  request.standard_input = how.standard_input;
-  request.leads_session = how.leads_session;
-  request.terminal = how.terminal;
+  SpawnRequest request = worker_request(plan_.workers[worker], surroundings_, how);
   auto standby = standbys_ == nullptr ? std::nullopt : standbys_->take(worker, request, how.output);
   if (standby) {
     note_start(worker, how, standby->pid, std::move(standby->pidfd));
@@ -278,26 +297,6 @@ std::set<pid_t> Workers::living_pids() const {
     }
   }
   return pids;
-}
-
-std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const {
-  std::vector<std::string> environment;
-  environment.reserve(surroundings_.variables.size() + worker.environment.size() + 1);
-  for (const auto& [name, value] : surroundings_.variables) {
-    const bool is_replaced =
-        worker.environment.contains(name) || (name == kMarkerVariable && !surroundings_.marker.empty());
-    const bool is_unset = std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
-    if (!is_replaced && !is_unset) {
-      environment.push_back(environment_entry(name, value));
-    }
-  }
-  for (const auto& [name, value] : worker.environment) {
-    environment.push_back(environment_entry(name, value));
-  }
-  if (!surroundings_.marker.empty()) {
-    environment.push_back(environment_entry(kMarkerVariable, surroundings_.marker));
-  }
-  return environment;
 }
 
 // Finds ranks by a variable that mpirun sets in their environment.

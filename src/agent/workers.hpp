@@ -41,6 +41,10 @@ struct WorkerStart {
   std::function<Result<>(StreamEnds)> connect;
 };
 
+/// The request by which a worker is started, without the descriptors of its output.
+[[nodiscard]] SpawnRequest worker_request(const WorkerPlan& planned, const InheritedEnvironment& surroundings,
+                                          const WorkerStart& how);
+
 class Workers {
  public:
   /// `standbys` may become workers; null: none.
@@ -138,7 +142,6 @@ class Workers {
 
   template <typename Is>
   [[nodiscard]] std::optional<std::size_t> find_by(const Is& is_it) const;
-  [[nodiscard]] std::vector<std::string> environment_of(const WorkerPlan& worker) const;
 
   void note_start(std::size_t worker, const WorkerStart& how, pid_t pid, UniqueFd pidfd);
 

@@ -19,15 +19,16 @@ namespace muster::standby {
 namespace {
 
 /// Variables that may differ between two attempts: a library reads them, if at all, when the ranks meet and not when it is
-/// imported. Ranks are not among them: lightning.fabric.utilities.rank_zero reads RANK at its import.
+/// imported. Ranks are not among them: lightning.fabric.utilities.rank_zero reads RANK at its import. Those of muster may differ, too.
 constexpr auto kMayDiffer = std::to_array<std::string_view>({
+    "GLOO_SOCKET_IFNAME",
     "MASTER_ADDR",
     "MASTER_PORT",
     "MS_SCHED_HOST",
     "MS_SCHED_PORT",
-    "MUSTER_LAST_VERDICT",
-    "MUSTER_RESTART_COUNT",
+    "MS_WORKER_IP",
     "NCCL_RAS_ADDR",
+    "NCCL_SOCKET_IFNAME",
     "TORCHELASTIC_ERROR_FILE",
     "TORCHELASTIC_RESTART_COUNT",
     "TORCHELASTIC_TIMER_FILE",
@@ -81,6 +82,21 @@ std::set<std::string_view> names_that_differ(const Variables& one, const Variabl
   return names;
 }
 
+/// Reads "SIZE TIME PATH".
+std::optional<FileState> read_state(std::string_view text) {
+  FileState state;
+  for (std::int64_t* const number : {&state.size, &state.modified}) {
+    const char* const end = text.data() + std::min(text.find(' '), text.size());
+    const auto [behind, error] = std::from_chars(text.data(), end, *number);
+    if (error != std::errc() || behind != end || end == text.data() + text.size()) {
+      return std::nullopt;
+    }
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  }
+  state.path = text;
+  return state;
+}
+
 std::string framed(const std::string& bytes) {
   return std::to_string(bytes.size()) + "\n" + bytes;
 }
@@ -124,10 +140,12 @@ Imports read_imports(std::string_view notes, const PythonProgram& program) {
   constexpr char kBegun = ' ';
   std::map<char, std::vector<std::string>> names;  // by the mark before them
   for (const std::string& line : std::span(lines).subspan(1)) {
-    const char mark = line.find_first_of("+-*!") == 0 ? line.front() : kBegun;
+    const char mark = line.find_first_of("+-*!=") == 0 ? line.front() : kBegun;
     const std::string name = line.substr(mark == kBegun ? 0 : 1);
     if (mark == '!') {
       imports.end = name.substr(0, kMostNameBytes);
+    } else if (auto state = mark == '=' ? read_state(name) : std::nullopt) {
+      imports.files.push_back(std::move(*state));
     } else if (is_module_name(name)) {
       names[mark].push_back(name);
     }
@@ -145,6 +163,10 @@ Imports read_imports(std::string_view notes, const PythonProgram& program) {
                          return ended.contains(name);
                        });
   return imports;
+}
+
+std::string note_of(const FileState& file) {
+  return "=" + std::to_string(file.size) + " " + std::to_string(file.modified) + " " + file.path + "\n";
 }
 
 SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what, int passed) {
@@ -185,7 +207,7 @@ std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted) {
     return "it reads the terminal";
   }
   for (const std::string_view name : names_that_differ(variables_of(standing), variables_of(wanted))) {
-    if (!contains(kMayDiffer, name)) {
+    if (!contains(kMayDiffer, name) && !name.starts_with("MUSTER_")) {
       return std::string(name) + " differs";
     }
   }

@@ -28,12 +28,22 @@ struct PythonProgram {
 /// Empty: it is no script or module that Python runs at once, as with "uv run train.py" and "python3 -c".
 [[nodiscard]] std::optional<PythonProgram> find_python_program(const std::vector<std::string>& argv);
 
+/// A file or folder that a list of imports depends on.
+struct FileState {
+  std::string path;
+  std::int64_t size = 0;      ///< bytes
+  std::int64_t modified = 0;  ///< nanoseconds since 1970
+
+  bool operator==(const FileState&) const = default;
+};
+
 /// The notes of a worker, by python/standby/sitecustomize.py.
 struct Imports {
   pid_t process = -1;                ///< that imported the file; -1: none, since its Python does not look for it
   std::vector<std::string> modules;  ///< of libraries that have loaded, in the order in which they began to
   std::vector<std::string> own;      ///< modules of the program itself, which a standby must not have
   std::string end;                   ///< why later modules are not named: "it starts a thread"; empty: all are
+  std::vector<FileState> files;      ///< the program's own files, and the folders of libraries
   bool is_loading = false;           ///< the import of a module has begun and is not seen to have ended
 };
 
@@ -42,6 +52,9 @@ inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
 
 /// Reads the notes, which may be anything: a line that is no name of a module is left out.
 [[nodiscard]] Imports read_imports(std::string_view notes, const PythonProgram& program);
+
+/// A line of notes.
+[[nodiscard]] std::string note_of(const FileState& file);
 
 /// The request with the descriptor `passed`, and with the variables by which Python imports sitecustomize.py of the folder.
 /// `what`: "learn", "answer" or "stand_by".

@@ -139,7 +139,7 @@ class AttemptTest : public testing::Test {
   HelperProcesses helpers_{page_};
   OutputQueues queues_{io_, helpers_, 5s};
   PendingWork pending_;
-  Standbys standbys_{io_, run_, pending_};
+  Standbys standbys_{io_, helpers_, run_, pending_};
   HangRecord hang_record_{queues_.logs()};
   Sidecars sidecars_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;

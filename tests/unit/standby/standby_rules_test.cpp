@@ -68,6 +68,17 @@ TEST(Imports, AreNotDoneWhileALibraryLoads) {
   EXPECT_FALSE(imports_of("7\ntorch\n+torch\nlib\n!it starts a process\n").is_loading);
 }
 
+TEST(Imports, NameTheFilesThatTheyDependOn) {
+  const FileState state{"/a b/train.py", 12, 1'790'000'000'123'456'789};
+
+  EXPECT_EQ(note_of(state), "=12 1790000000123456789 /a b/train.py\n");
+  EXPECT_EQ(imports_of("7\n" + note_of(state)).files, std::vector<FileState>{state});
+  for (const std::string wrong :
+       {"=", "= ", "=1", "=1 2", "=1  /x", "=x 2 /x", "=1 2x /x", "=99999999999999999999 2 /x"}) {
+    EXPECT_TRUE(imports_of("7\n" + wrong + "\n").files.empty()) << wrong;
+  }
+}
+
 TEST(Imports, OfNobodyAreNone) {
   for (const std::string notes : {"", "\n", "x\n", "-3\n", "7"}) {
     EXPECT_EQ(imports_of(notes).process, -1) << notes;

@@ -1,0 +1,82 @@
+// Finds out what the first attempt will start on this node, as far as it is known before the nodes have met.
+#include "agent/early_standbys.hpp"
+
+#include "agent/attempt_plan.hpp"
+#include "agent/workers.hpp"
+#include "base/log.hpp"
+#include "output/worker_streams.hpp"
+#include "process/inherited.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace muster {
+namespace {
+
+/// Most nodes wait less, and would pay for a look at their programs in vain.
+constexpr std::chrono::seconds kDelay{1};
+
+/// True where the ranks of this node are known before it meets the others.
+bool are_ranks_known(const gang::GangConfig& config) {
+  return config.job.most_nodes == 1 || (config.job.most_nodes == config.job.least_nodes && config.node.rank);
+}
+
+}  // namespace
+
+EarlyStandbys::EarlyStandbys(ProcessLoop& loop, const RunContext& run, Standbys& standbys)
+    : loop_(loop),
+      run_(run),
+      standbys_(standbys),
+      programs_(loop.io(), loop.helpers(), plan_, run.variables),
+      timer_(loop.io()) {}
+
+void EarlyStandbys::start() {
+  const gang::GangConfig& config = run_.job.gang.config;
+  if (!standbys_.are_wanted() || run_.job.plan.is_transparent) {
+    return;
+  }
+  const bool waits = config.job.most_nodes > 1 || !run_.job.inputs.empty();
+  if (!waits && config.options.restarts.max_restarts == 0) {
+    log_info("--standby has no effect: this job of one node starts once (--max-restarts)");
+  }
+  if (waits && !are_ranks_known(config)) {
+    log_debug("standbys: the ranks of this node are not known before the nodes have met");
+  } else if (waits) {
+    timer_.start(kDelay, [this] {
+      plan_ = expected_plan(run_);
+      if (programs_.find([this] { make(); })) {
+        make();
+      }
+    });
+  }
+}
+
+void EarlyStandbys::cancel() {
+  timer_.cancel();
+  programs_.cancel();
+}
+
+void EarlyStandbys::make() {
+  const InheritedEnvironment surroundings{run_.variables, add_marker(run_.variables, run_.marker)};
+  const WorkerStreams streams(loop_.io(), loop_.queues(), plan_, run_);
+  const auto reader = reader_of_input(plan_, run_.options);
+  std::vector<Standbys::Expected> workers;
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    const Result<std::string>& program = programs_.of(i);
+    const bool reads_input = reader == i || run_.options.input_for == InputFor::All;
+    if (program && !(reads_input && ::isatty(STDIN_FILENO) == 1)) {
+      const WorkerStart how{.executable = *program,
+                            .standard_input = reads_input ? STDIN_FILENO : -1,
+                            .leads_session = true,
+                            .output = streams.connection_of(i),
+                            .connect = {}};
+      workers.push_back({i, plan_.workers[i], worker_request(plan_.workers[i], surroundings, how), how.output});
+    }
+  }
+  standbys_.begin_wait(plan_.workers.size(), std::move(workers));
+}
+
+}  // namespace muster

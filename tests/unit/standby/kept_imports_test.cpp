@@ -1,0 +1,48 @@
+#include "standby/kept_imports.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace muster::standby {
+namespace {
+
+SpawnRequest request_with(const std::vector<std::string>& environment) {
+  SpawnRequest request;
+  request.executable = "/usr/bin/python3";
+  request.environment = environment;
+  return request;
+}
+
+std::string key_of(const std::vector<std::string>& environment, const std::string& folder = "/home/ann") {
+  return kept_key({{"python3", "train.py"}, ""}, request_with(environment), folder);
+}
+
+TEST(KeptImports, AreOfOneInterpreterProgramFolderAndSearchPath) {
+  const std::string key = key_of({"RANK=0", "PYTHONPATH=/x", "PYTHONUTF8=1"});
+
+  EXPECT_EQ(key, key_of({"PYTHONUTF8=1", "PYTHONPATH=/x", "RANK=1"}));
+  EXPECT_NE(key, key_of({"PYTHONUTF8=1", "PYTHONPATH=/y"}));
+  EXPECT_NE(key, key_of({"RANK=0", "PYTHONPATH=/x", "PYTHONUTF8=1"}, "/home/bob"));
+  EXPECT_NE(key, kept_key({{"python3", "other.py"}, ""}, request_with({"PYTHONPATH=/x", "PYTHONUTF8=1"}), "/home/ann"));
+}
+
+TEST(KeptImports, HaveAPlaceInTheUsersCacheFolder) {
+  EXPECT_EQ(kept_path({{"HOME", "/home/ann"}}, "k").substr(0, 34), "/home/ann/.cache/muster/imports/af");
+  EXPECT_EQ(kept_path({{"HOME", "/home/ann"}, {"XDG_CACHE_HOME", "/scratch"}}, "k").substr(0, 24),
+            "/scratch/muster/imports/");
+  EXPECT_EQ(kept_path({}, "k"), "");
+  EXPECT_EQ(kept_path({{"HOME", "relative"}}, "k"), "");
+}
+
+TEST(KeptImports, AreReadForTheSameKeyAlone) {
+  const std::string content = write_kept("key", "7\ntorch\n+torch\n");
+
+  EXPECT_EQ(read_kept(content, "key"), "7\ntorch\n+torch\n");
+  EXPECT_EQ(read_kept(content, "kex"), "");
+  EXPECT_EQ(read_kept(content.substr(1), "key"), "");
+  EXPECT_EQ(read_kept("", "key"), "");
+}
+
+}  // namespace
+}  // namespace muster::standby
