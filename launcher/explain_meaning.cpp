@@ -47,7 +47,7 @@ std::optional<int> code_of(std::string text, bool counts_signals) {
 }
 
 /// The exit code that a question is about: `137`, `SIGKILL`, `signal 9`, `Exit Code: 137` as kubectl prints it,
-/// `exit code 137: that of rank 3`, and Python's `Signals.SIGKILL`.
+/// `exit code 137: that of rank 3`, `exitcode  : -9` as torchrun prints it, and Python's `Signals.SIGKILL`.
 std::optional<int> exit_code_in(const std::string& text) {
   constexpr std::string_view kPython = "Signals.";
   constexpr std::string_view kSignal = "signal";
@@ -55,11 +55,12 @@ std::optional<int> exit_code_in(const std::string& text) {
     return code_of(text.substr(python + kPython.size()), /*counts_signals=*/false);
   }
   const std::string lower = lower_case(text);
-  for (const std::string_view beginning :
-       {std::string_view("exit code"), std::string_view("exit status"), std::string_view("code"), kSignal}) {
+  for (const std::string_view beginning : {std::string_view("exit code"), std::string_view("exitcode"),
+                                           std::string_view("exit status"), std::string_view("code"), kSignal}) {
     const std::size_t word = text.find_first_not_of(": ", std::min(beginning.size(), text.size()));
     if (lower.starts_with(beginning) && word != std::string::npos && word > beginning.size()) {
-      return code_of(text.substr(word), beginning == kSignal);
+      const bool is_negative = text[word] == '-';
+      return code_of(text.substr(word + (is_negative ? 1 : 0)), is_negative || beginning == kSignal);
     }
   }
   const bool is_one_word = std::ranges::all_of(text, is_letter_or_digit);

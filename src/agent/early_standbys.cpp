@@ -40,7 +40,7 @@ void EarlyStandbys::start() {
   }
   const bool waits = config.job.most_nodes > 1 || !run_.job.inputs.empty();
   if (!waits && config.options.restarts.max_restarts == 0) {
-    log_info("--standby has no effect: this job of one node starts once (--max-restarts)");
+    log_debug("--standby has no effect: this job of one node starts once (--max-restarts)");
   }
   if (waits && !are_ranks_known(config)) {
     log_debug("standbys: the ranks of this node are not known before the nodes have met");

@@ -16,7 +16,7 @@ SECONDS = 200  # each rank imports torch at a quarter of a CPU, one after the ot
 
 
 @pytest.fixture
-def train(launcher, torch_venv):
+def train(launcher, torch_venv, tmp_path):
     """Starts a node of a job, with standbys or without."""
 
     def start(kind, folder, crashes, *options, standby="auto", through=(), ranks=2):
@@ -24,7 +24,7 @@ def train(launcher, torch_venv):
             *("torchrun", f"--nproc-per-node={ranks}", f"--max-restarts={crashes}", "--grace=2", f"--standby={standby}"),
             *("--standby-after=1", *options, PROGRAM, kind, folder, crashes),
             through=(*through, "chrt", "--batch", "0"),  # paced: both cores are busy
-            env={"PATH": f"{torch_venv}:{os.environ['PATH']}", "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": ""},
+            env={"PATH": f"{torch_venv}:{os.environ['PATH']}", "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": "", "XDG_CACHE_HOME": tmp_path / "cache"},
         )
 
     return start
@@ -74,3 +74,24 @@ def test_two_nodes_with_many_restarts_end_with_the_same_parameters(train, two_ho
     for attempt in range(1, crashes + 1):
         assert all(f"attempt {attempt}: 1 of 1 rank from standby" in job.err.text for job in jobs)
     assert {of: one[0] for of, one in results["auto"].items()} == {of: one[0] for of, one in results["off"].items()}
+
+
+def test_a_first_start_from_standbys_computes_the_same(train, two_hosts, tmp_path):
+    """The second job knows the imports by the first one, and does them while its first node waits."""
+    results = []
+    for crashes in (1, 0):
+        folder = tmp_path / str(crashes)
+        folder.mkdir()
+
+        def start(node):
+            return train("ddp", folder, crashes, "--nnodes=2", f"--node-rank={node}", f"--master-addr={two_hosts.address(0)}",
+                         ranks=1, through=two_hosts.command("exec", str(node)))
+
+        first = start(0)
+        if crashes == 0:
+            first.err.wait_for("can start without importing", seconds=SECONDS)
+        results.append(run([first, start(1)], folder, crashes, crashes > 0))
+
+    assert "attempt 0: 1 of 1 rank from standby" in first.err.text
+    learned, started = ({of: one[0] for of, one in found.items() if of[0] == 0} for found in results)
+    assert len(learned) == 2 and started == learned

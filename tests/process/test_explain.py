@@ -47,6 +47,8 @@ def test_a_signal_is_the_exit_code_of_its_death(muster):
         (["Exit Code:    137"], 137),
         (["exit", "status", "137"], 137),
         (["code 137"], 137),
+        (["exitcode", ":", "1"], 1),
+        (["exitcode  : -9 (pid: 4711)"], 137),
         (["signal 9"], 137),
         (["signal SIGABRT (Aborted), core dumped"], 134),
         (["Signals.SIGKILL"], 137),

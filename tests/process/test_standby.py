@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import processes
 from support.deadlines import wait_until
+from support.repetitions import default_or_soak
 
 pytestmark = [pytest.mark.needs("pidfds"), pytest.mark.plain_build]
 
@@ -57,14 +58,15 @@ def libraries(tmp_path):
 
 
 @pytest.fixture
-def start(muster):
+def start(muster, tmp_path):
     """Starts a job of that program with standbys."""
 
-    def start_job(program, *arguments, ranks=2, restarts=1, modules="auto", through=PACED, python=(PYTHON,), **options):
+    def start_job(program, *arguments, ranks=2, restarts=1, modules="auto", through=PACED, python=(PYTHON,), env=None, after=1, **options):
         return muster.start(
             *(f"--nproc-per-node={ranks}", f"--max-restarts={restarts}", "--grace=5"),
-            *(f"--standby={modules}", "--standby-after=1", "--", *python, program, *arguments),
+            *(f"--standby={modules}", f"--standby-after={after}", "--", *python, program, *arguments),
             through=through,
+            env={"XDG_CACHE_HOME": tmp_path / "cache", **(env or {})},
             **options,
         )
 
@@ -178,6 +180,29 @@ def test_a_standby_finds_what_a_started_worker_finds(start, program, tmp_path, p
         assert noted == first
     drawn = [described(warm, 1, rank)[1] for rank in (0, 1)]
     assert all(one != other for one, other in zip(*drawn))
+
+
+def test_many_restarts_leave_nothing_behind(start, program, tmp_path):
+    restarts = default_or_soak(4, 100)
+    job = start(program(CRASHES), tmp_path, restarts, restarts=restarts, after=0, env={"MUSTER_RESTART_BACKOFF": 0, "MUSTER_NO_PROGRESS_LIMIT": 0})
+
+    def used():
+        status = Path(f"/proc/{job.agent()}/status").read_text()
+        return len(os.listdir(f"/proc/{job.agent()}/fd")), int(re.search(r"VmRSS:\s+(\d+)", status)[1])
+
+    uses = []
+    for attempt in range(restarts):
+        job.err.wait_for(READY, times=attempt + 1)
+        uses.append(used())
+        (tmp_path / f"go{attempt}").touch()
+        job.out.wait_for(f"attempt {attempt + 1} runs", times=2)
+    (tmp_path / f"go{restarts}").touch()
+    assert job.end() == 0
+    assert job.err.text.count("2 of 2 ranks from standby") == restarts
+    descriptors, memory = zip(*uses[1:])
+    assert max(descriptors) - min(descriptors) <= 1  # a file that is being read
+    print("KiB:", memory)
+    assert memory[-1] - memory[0] < 512 + 8 * restarts  # the report remembers each attempt
 
 
 def test_a_traceback_has_no_frame_of_muster(start, program, tmp_path):

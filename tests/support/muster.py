@@ -83,6 +83,8 @@ class Muster:
     def environment(self, more=None):
         kept = ("PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
         clean = {name: os.environ[name] for name in kept if name in os.environ}
+        if "WITH_STANDBYS" in os.environ:  # the same tests once more (docs/standby.md)
+            clean |= {"MUSTER_STANDBY": "auto", "MUSTER_STANDBY_AFTER": "0"}
         return {
             **clean,
             "LC_ALL": "C.UTF-8",
