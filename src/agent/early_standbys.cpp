@@ -45,12 +45,14 @@ void EarlyStandbys::start() {
   if (waits && !are_ranks_known(config)) {
     log_debug("standbys: the ranks of this node are not known before the nodes have met");
   } else if (waits) {
-    timer_.start(kDelay, [this] {
-      plan_ = expected_plan(run_);
-      if (programs_.find([this] { make(); })) {
-        make();
-      }
-    });
+    timer_.start(kDelay, [this] { find_programs(); });
+  }
+}
+
+void EarlyStandbys::find_programs() {
+  plan_ = expected_plan(run_);
+  if (programs_.find([this] { make(); })) {
+    make();
   }
 }
 

@@ -24,6 +24,7 @@ class EarlyStandbys {
   void cancel();
 
  private:
+  void find_programs();
   void make();
 
   ProcessLoop& loop_;

@@ -106,17 +106,21 @@ void Standbys::begin_wait(std::size_t workers, std::vector<Expected> expected) {
     here.request = std::move(one.request);
   }
   files_.read(programs, [this, programs](const std::vector<standby::Imports>& found) {
-    const std::vector<std::string>& given = *run_.options.standby.modules;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      if (!found[i].modules.empty()) {
-        standby::Imports& imports = imports_[programs[i].program.words] = found[i];
-        imports.modules = given.empty() ? imports.modules : given;
-      } else {
-        log_debug("standbys: no imports are kept of '" + join(programs[i].program.words, " ") + "'");
-      }
+      take_kept(programs[i].program.words, found[i]);
     }
     make_next();
   });
+}
+
+void Standbys::take_kept(const std::vector<std::string>& words, const standby::Imports& imports) {
+  if (imports.modules.empty()) {
+    log_debug("standbys: no imports are kept of '" + join(words, " ") + "'");
+    return;
+  }
+  const std::vector<std::string>& given = *run_.options.standby.modules;
+  imports_[words] = imports;
+  imports_[words].modules = given.empty() ? imports.modules : given;
 }
 
 void Standbys::begin_attempt(const LaunchPlan& plan) {
@@ -145,7 +149,7 @@ void Standbys::begin_attempt(const LaunchPlan& plan) {
   gain_ = {.attempt = plan.placement.attempt, .began = Clock::now()};
   has_told_ready_ = false;
   may_restart_ = plan.placement.restarts < run_.job.gang.config.options.restarts.max_restarts;
-  make_timer_.start(run_.options.standby.after, [this] { make_next(); });
+  make_later(run_.options.standby.after);
 }
 
 std::optional<StartedStandby> Standbys::take(std::size_t worker, const SpawnRequest& request,
@@ -220,28 +224,28 @@ void Standbys::make_next() {
     }
     return;
   }
-  const auto refuse_and_go_on = [&](const Error& why) {
-    refuse(*worker, why.message);
-    make_timer_.start({}, [this] { make_next(); });
-  };
   if (!imports_.contains(worker->program->words)) {
-    if (!is_done_with_imports(*worker)) {
-      make_timer_.start(kNotesInterval, [this] { make_next(); });
-    } else if (const auto learned = learn(*worker); !learned) {
-      refuse_and_go_on(learned.error());
-    } else {
-      make_timer_.start({}, [this] { make_next(); });
+    const bool is_done = is_done_with_imports(*worker);
+    const Result<> learned = is_done ? learn(*worker) : Result<>();
+    if (!learned) {
+      refuse(*worker, learned.error().message);
     }
+    make_later(is_done ? Clock::duration() : kNotesInterval);
   } else if (!have_room(run_.memory_group, size_)) {
     log_info("standbys: too little memory is free for one more; " + std::to_string(ready()) + " are ready");
   } else if (const auto made = make(*worker); !made) {
-    refuse_and_go_on(made.error());
+    refuse(*worker, made.error().message);
+    make_later({});
   } else {
     making_.emplace(Making{static_cast<std::size_t>(worker - workers_.begin()),
                            Descriptor(io_, ::fcntl(worker->standby->socket(), F_DUPFD_CLOEXEC, 3))});
     read_answer();
     progress_timer_.start(kStallLimit, [this] { check_progress(); });
   }
+}
+
+void Standbys::make_later(Clock::duration delay) {
+  make_timer_.start(delay, [this] { make_next(); });
 }
 
 Result<> Standbys::make(Worker& worker) {

@@ -100,7 +100,9 @@ class Standbys {
   };
 
   [[nodiscard]] bool is_open(const Worker& worker) const;
+  void take_kept(const std::vector<std::string>& words, const standby::Imports& imports);
   void make_next();
+  void make_later(Clock::duration delay);
   [[nodiscard]] Result<> learn(const Worker& worker);
   [[nodiscard]] Result<> make(Worker& worker);
   [[nodiscard]] const Worker* find_noting(const std::vector<std::string>& words) const;

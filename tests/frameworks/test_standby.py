@@ -30,13 +30,13 @@ def train(launcher, torch_venv, tmp_path):
     return start
 
 
-def run(jobs, folder, crashes, has_standbys):
+def run(jobs, folder, crashes, has_standbys, ranks=1):
     """Lets the job crash in each attempt as soon as it can restart; returns {(attempt, rank): (parameters, drawn)}."""
     for attempt in range(crashes):
         for job in jobs if has_standbys else ():
             job.err.wait_for(READY, times=attempt + 1, seconds=SECONDS)
         for job in jobs:
-            job.out.wait_for(f"attempt {attempt} rank", seconds=SECONDS)
+            job.out.wait_for(f"attempt {attempt} rank", times=ranks, seconds=SECONDS)
         (folder / f"go{attempt}").touch()
     assert [job.end(SECONDS) for job in jobs] == [0] * len(jobs), jobs[0].words()
     found = RESULT.findall("".join(job.out.text for job in jobs))
@@ -95,3 +95,73 @@ def test_a_first_start_from_standbys_computes_the_same(train, two_hosts, tmp_pat
     assert "attempt 0: 1 of 1 rank from standby" in first.err.text
     learned, started = ({of: one[0] for of, one in found.items() if of[0] == 0} for found in results)
     assert len(learned) == 2 and started == learned
+
+
+OTHERS = {
+    "jax": """
+import jax
+import jax.numpy as jnp
+def learn():
+    values = jax.random.normal(jax.random.key(7), (16, 16))
+    return jax.jit(lambda one: jnp.tanh(one @ one.T))(values)
+""",
+    "tensorflow": """
+import tensorflow as tf
+def learn():
+    tf.keras.utils.set_random_seed(1)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(4, activation="tanh"), tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    inputs = numpy.arange(64, dtype="float32").reshape(16, 4) / 64
+    model.fit(inputs, inputs.sum(1), epochs=2, shuffle=False, verbose=0)
+    return model.get_weights()[0]
+""",
+    "mindspore": """
+import mindspore
+from mindspore import Tensor, nn
+def learn():
+    mindspore.set_seed(1)
+    return nn.Dense(4, 4)(Tensor(numpy.arange(16, dtype="float32").reshape(4, 4))).asnumpy()
+""",
+    "torch_others": """
+import torch
+from transformers import BertConfig, BertModel
+def learn():
+    torch.manual_seed(1)
+    model = BertModel(BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, vocab_size=99)).eval()
+    return model(torch.arange(12).reshape(2, 6)).last_hidden_state.detach().numpy()
+""",
+}
+WAITS_AND_CRASHES = """
+attempt = int(os.environ["MUSTER_RESTART_COUNT"])
+learned = hashlib.sha256(numpy.asarray(learn()).tobytes()).hexdigest()[:16]
+drawn = f"{random.random()} {numpy.random.random()} {hash('muster')}"
+print(f"attempt {attempt} rank {os.environ['RANK']} has {learned}, drew {hashlib.md5(drawn.encode()).hexdigest()}", flush=True)
+while attempt == 0 and not pathlib.Path(sys.argv[1], "go0").exists():
+    time.sleep(0.01)
+os._exit(3 if attempt == 0 and os.environ["RANK"] == "0" else 0)
+"""
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_frameworks_compute_the_same(launcher, request, kind, tmp_path):
+    venv = request.getfixturevalue(f"{kind}_venv")
+    program = tmp_path / "program.py"
+    imports = "import hashlib, os, pathlib, random, sys, time\nimport numpy\n"
+    program.write_text(imports + OTHERS[kind] + WAITS_AND_CRASHES)
+    results = {}
+    for standby in ("off", "auto"):
+        folder = tmp_path / standby
+        folder.mkdir()
+        job = launcher.start(
+            *("torchrun", "--nproc-per-node=2", "--max-restarts=1", "--grace=2", f"--standby={standby}", "--standby-after=1"),
+            *(program, folder),
+            through=("chrt", "--batch", "0"),
+            env={"PATH": f"{venv}:{os.environ['PATH']}", "OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": "", "XDG_CACHE_HOME": tmp_path / "cache"},
+        )
+        results[standby] = run([job], folder, 1, standby == "auto", ranks=2)
+    assert "attempt 1: 2 of 2 ranks from standby" in job.err.text
+
+    learned = {standby: {of: one[0] for of, one in found.items()} for standby, found in results.items()}
+    assert len(learned["off"]) == 4 and learned["auto"] == learned["off"]
+    drawn = [one[1] for found in results.values() for one in found.values()]
+    assert len(set(drawn)) == len(drawn)
