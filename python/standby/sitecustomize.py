@@ -12,6 +12,9 @@ import sys
 # Device files that a process opens to use an accelerator.
 DEVICES = ("/dev/nvidia", "/dev/davinci", "/dev/hisi_hdc", "/dev/kfd", "/dev/dri", "/dev/accel")
 ONLY_SYNTAX = 0x400  # a flag of compile(): PyCF_ONLY_AST
+LARGE_PRIME = 2**61 - 1
+KIND_OF_FILE, REGULAR_FILE = 0xF000, 0x8000  # of st_mode
+MOST_SOURCE = 1 << 20  # bytes of a program's file that are parsed: what is longer does not end as Python does, or does more than import
 
 
 def library_folders():
@@ -24,11 +27,44 @@ def is_library(origin, folders):
     return origin in ("frozen", "built-in") or (origin or "").startswith(folders)
 
 
-def is_harmless(node):
-    """True for a statement of a module that imports, defines or names something, and so changes nothing for later imports."""
+def state_of(path):
+    """Two numbers that change when a file is written, or when a folder gets other entries; src/agent/import_files.cpp has the same."""
+    state = os.stat(path)
+    if state.st_mode & KIND_OF_FILE == REGULAR_FILE:
+        return state.st_size, state.st_mtime_ns
+    names = sorted(name for name in os.listdir(os.fsencode(path)) if name != b"__pycache__")
+    return len(names), int.from_bytes(b"/".join(names), "big") % LARGE_PRIME
+
+
+def origin_of(module):
+    try:
+        return getattr(getattr(module, "__spec__", None), "origin", None)
+    except Exception:
+        return None  # a module that is an object of its own kind
+
+
+def is_plain(node):
+    """True for an expression that calls nothing: a name, a constant, or Optional[int]."""
     kind = type(node).__name__
-    if kind in ("Import", "ImportFrom", "FunctionDef", "AsyncFunctionDef", "ClassDef", "Pass"):
+    if kind in ("Attribute", "Index"):
+        return is_plain(node.value)
+    if kind in ("Tuple", "List"):
+        return all(is_plain(one) for one in node.elts)
+    if kind == "Subscript":
+        return is_plain(node.value) and is_plain(node.slice)
+    return node is None or kind in ("Name", "Constant")
+
+
+def is_harmless(node):
+    """True for a statement of a module that imports or names something, or defines a function, and so changes nothing for later imports."""
+    kind = type(node).__name__
+    if kind in ("Import", "ImportFrom", "Pass"):
         return True
+    if kind in ("FunctionDef", "AsyncFunctionDef"):
+        given = node.args
+        named = getattr(given, "posonlyargs", []) + given.args + given.kwonlyargs + [one for one in (given.vararg, given.kwarg) if one]
+        evaluated = given.defaults + given.kw_defaults + [node.returns] + [one.annotation for one in named]
+        return not node.decorator_list and all(is_plain(one) for one in evaluated)
     if kind == "Try":
         handled = [one for handler in node.handlers for one in handler.body]
         return all(is_harmless(one) for one in node.body + handled + node.orelse + node.finalbody)
@@ -37,23 +73,36 @@ def is_harmless(node):
 
 
 def end_of_imports(path):
-    """The line of the first statement of a program's file that does more; None: there is none."""
+    """The line of the first statement of a program's file that does more; None: there is none. Reads the file in a standby, since the
+    parser takes time and memory, and may warn: that goes nowhere."""
     had_syntax = "_ast" in sys.modules
+    errors = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
+        os.dup2(null, 2)
+        if os.stat(path).st_mode & KIND_OF_FILE != REGULAR_FILE:
+            return 1
         with open(path, "rb") as file:
-            tree = compile(file.read(), path, "exec", ONLY_SYNTAX, True)
+            tree = compile(file.read(MOST_SOURCE), path, "exec", ONLY_SYNTAX, True)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return 1
     finally:
+        os.dup2(errors, 2)
+        os.close(errors)
+        os.close(null)
         if not had_syntax:
             sys.modules.pop("_ast", None)
     return next((node.lineno for node in tree.body if not is_harmless(node)), None)
 
 
 class Notes(object):
-    """The notes of a worker: its pid, and then a line when its own code begins to import a module, "NAME", and when that has ended:
-    "+NAME" of a library, "*NAME" of the program's own module, "-NAME" if it failed. What libraries import comes with them. "=SIZE TIME PATH" is a
-    file that all this depends on. The last line is "!REASON": what came before may matter to later imports.
+    """The notes of a worker: its pid, and then a line when its own code begins to import a module, "NAME PLACES", and when that has ended:
+    "+NAME" of a library, "*NAME FILE" of the program's own module, "-NAME" if it failed. What libraries import comes with them. PLACES are those of the
+    program's code that led to the import, "FILE:LINE", and FILE the number of a line "=SIZE TIME PATH": something that all this depends on. The last line
+    is "!REASON": later imports are not noted.
 
-    Stands first in sys.meta_path, where the interpreter asks for each module that is not imported yet, and finds none."""
+    Stands first in sys.meta_path, where the interpreter asks for each module that is not imported yet, and finds none. What it does is short, and
+    catches nothing but its own errors: a handler of a signal may raise an exception in it, which is the program's."""
 
     def __init__(self, descriptor):
         import _frozen_importlib, _weakref  # built in, and there
@@ -69,91 +118,78 @@ class Notes(object):
         self.used = 0
         self.is_over = False
         self.loading = {}  # by module: a weak reference to its lock, which goes when the import ends
-        self.ends = {}  # by the file of the program's own module
+        self.files = {}  # numbers by path
         self.write(str(self.process))
         for folder in filter(os.path.isdir, self.folders):
-            self.write_state(folder)
+            self.number_of(folder)
 
     def write(self, line):
         data = os.fsencode(line + "\n")
-        # The program may have closed the descriptor, and its number may be another file by now.
-        if self.used + len(data) > self.size or os.fstat(self.descriptor)[1:3] != self.file:
+        try:
+            # The program may have closed the descriptor, and its number may be another file by now.
+            if self.used + len(data) > self.size or os.fstat(self.descriptor)[1:3] != self.file:
+                self.is_over = True
+            if not self.is_over:
+                self.used += os.pwrite(self.descriptor, data, self.used)
+        except OSError:
             self.is_over = True
-        if not self.is_over:
-            self.used += os.pwrite(self.descriptor, data, self.used)
 
-    def write_state(self, path):
-        state = os.stat(path)
-        self.write("=%d %d %s" % (state.st_size, state.st_mtime_ns, os.path.abspath(path).replace("\n", "?")))
+    def end(self, reason):
+        self.write("!" + reason)
+        self.is_over = True
 
-    def take_own(self, path):
-        """The line of the first statement of the program's own file that does more than import; None: there is none."""
-        if path not in self.ends:
-            self.write_state(path)
-            self.ends[path] = end_of_imports(path)
-        return self.ends[path]
+    def number_of(self, path):
+        if path not in self.files:
+            try:
+                size, time = state_of(path)
+                self.write("=%d %d %s" % (size, time, os.path.abspath(path).replace("\n", "?")))
+            except OSError:
+                self.end("it runs code that is in no file")
+            self.files[path] = len(self.files)
+        return self.files[path]
+
+    def places(self, frame):
+        """Where the program's own code stands, the innermost first, with line 0 within a function. Empty: a library imports."""
+        places = []
+        while frame is not None:
+            path = frame.f_code.co_filename
+            is_module = frame.f_code.co_name == "<module>"
+            if not path.startswith("<frozen ") and path != __file__:
+                if not is_library(path, self.folders):
+                    places.append("%d:%d" % (self.number_of(path), frame.f_lineno if is_module else 0))
+                elif is_module and not places:
+                    break
+            frame = frame.f_back
+        return places
 
     def find_spec(self, name, path=None, target=None):
         if self.is_over or os.getpid() != self.process:
             return
-        try:
-            lock = self.locks[name]() if name in self.locks else None
-            if lock is not None:  # else the program only looks whether there is such a module
-                is_wanted = self.is_programs(sys._getframe())
-                reason = self.reason_to_end() if is_wanted else None
-                if is_wanted and reason is None:
-                    self.write(name)
-                self.loading[name] = self.ref(lock, lambda _: self.on_end(name, is_wanted, reason))
-        except Exception:
-            self.is_over = True  # what is noted by now stays right, and the program must not see an error of ours
+        import _thread  # built in, and there
 
-    def is_programs(self, frame):
-        """False within the import of a library, which a standby repeats as a whole."""
-        while frame is not None:
-            path = frame.f_code.co_filename
-            if not path.startswith("<frozen ") and path != __file__:
-                if not is_library(path, self.folders):
-                    return True
-                if frame.f_code.co_name == "<module>":
-                    return False
-            frame = frame.f_back
-        return False  # the interpreter looks for the program
+        lock = self.locks.get(name, int)()  # none: the program only looks whether there is such a module
+        places = self.places(sys._getframe()) if lock else []
+        if not places:
+            return
+        if sys.path != self.path and sys.path[1:] != self.path:  # the program's own folder comes first
+            self.end("it changes sys.path")
+        elif _thread._count() > 0:
+            self.end("it starts a thread")
+        else:
+            self.write(" ".join([name] + places))
+            self.loading[name] = self.ref(lock, lambda _: self.on_end(name))
 
-    def on_end(self, name, is_wanted, reason):
+    def on_end(self, name):
         self.loading.pop(name, None)
         if self.is_over or os.getpid() != self.process:
             return
-        try:
-            origin = getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)
-            if origin is not None and not is_library(origin, self.folders):
-                self.write("*" + name)
-                self.take_own(origin)
-            elif is_wanted and reason is None:
-                self.write(("-" if origin is None else "+") + name)
-            elif is_wanted:
-                self.write("!" + reason)
-                self.is_over = True
-        except Exception:
-            self.is_over = True
-
-    def reason_to_end(self):
-        import _thread  # built in, and there
-
-        if sys.path != self.path and sys.path[1:] != self.path:  # the program's own folder comes first
-            return "it changes sys.path"
-        if _thread._count() > 0:
-            return "it starts a thread"
-        frame, running = sys._getframe(), set()
-        while frame is not None:
-            path = frame.f_code.co_filename
-            if not path.startswith("<frozen ") and not is_library(path, self.folders) and path != __file__:
-                end = self.take_own(path)
-                if frame.f_code.co_name != "<module>" or (end is not None and frame.f_lineno >= end):
-                    return "%s runs other code in line %d" % (os.path.basename(path), end or frame.f_lineno)
-                running.add(path)
-            frame = frame.f_back
-        done = [path for path, end in self.ends.items() if end is not None and path not in running]
-        return "%s runs other code in line %d" % (os.path.basename(done[0]), self.ends[done[0]]) if done else None
+        origin = origin_of(sys.modules.get(name))
+        if origin is None:
+            self.write("-" + name)
+        elif is_library(origin, self.folders):
+            self.write("+" + name)
+        else:
+            self.write("*%s %d" % (name, self.number_of(origin)))
 
 
 class Pace(object):
@@ -201,6 +237,39 @@ def find_origin(name):
         if spec is not None:
             return spec.origin
     return None
+
+
+def find_change(files):
+    """The name of a file or folder that is no longer as it was noted; None: all are."""
+    for size, time, path in files:
+        try:
+            if state_of(path) != (int(size), int(time)):
+                return path
+        except OSError:
+            return path
+    return None
+
+
+def names_to_import(steps, files):
+    """The names of the modules that the program imports before its own code does anything else. Raises NoStandby if there is none."""
+    ends = {}
+    names = []
+    for step in steps:
+        name, places = step.split(" ")[0], step.split(" ")[1:]
+        for place in places:
+            number, _, line = place.partition(":")
+            path = files[int(number)][2]
+            if path not in ends:
+                ends[path] = end_of_imports(path)
+            is_done = name.startswith("*") and ends[path] is not None  # a module of the program that has run whole
+            if is_done or line == "0" or (line and ends[path] is not None and int(line) >= ends[path]):
+                if names:
+                    return names
+                where = "in line %d" % ends[path] if ends[path] else "in a function"
+                raise NoStandby("it imports nothing that can be imported ahead: before its first import %s runs other code %s" % (os.path.basename(path), where))
+        if not name.startswith("*"):
+            names.append(name)
+    return names
 
 
 def import_modules(names, only_libraries):
@@ -258,58 +327,107 @@ def check_what_imports_did(before):
     raise NoStandby("an import starts a process")
 
 
-def get_ready(descriptor):
-    """Imports what muster names. Raises NoStandby."""
-    flags, own, names = os.fsdecode(read_message(descriptor) or b"").split("\n", 2)
-    there = set(sys.modules)
-    pace = Pace()
-    before = list(sys.path), os.getcwd(), list(sys.argv), list(sys.meta_path)
-    if "paced" in flags:
-        sys.meta_path.insert(0, pace)
-    import_modules(names.split("\n"), "libraries" in flags)
-    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not pace]
-    check_what_imports_did(before)
+def check_own_modules(loaded, only_libraries):
+    """A program finds the modules in its own folder first."""
     beside = own_names()
-    shadowed = [name for name in set(sys.modules) - there if name in own.split() or name in beside]
-    if shadowed:
-        raise NoStandby("the program has a module %s of its own" % shadowed[0])
+    folders = library_folders()
+    for name in loaded:
+        origin = origin_of(sys.modules.get(name))
+        is_own = only_libraries and origin is not None and not is_library(origin, folders)
+        if is_own or name in beside:
+            raise NoStandby("the program has a module %s of its own" % name)
 
 
-def wait_for_order(descriptor):
-    """Returns the variables that differ. No handler of a signal that an import has set may run: it could raise."""
-    import _signal  # built in, and there
+class Standby(object):
+    """Becomes the program when `run` returns."""
 
-    handled = {number for number in _signal.valid_signals() if callable(_signal.getsignal(number))}
-    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, handled)
-    order = read_message(descriptor)
-    if order is None:
-        os._exit(0)
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
-    return order
+    def __init__(self, descriptor):
+        import _signal  # built in, and there
 
+        self.signals = _signal
+        self.descriptor = descriptor
+        self.variables = dict(os.environb)
+        self.dispositions = {number: _signal.getsignal(number) for number in _signal.valid_signals()}
+        self.there = set(sys.modules)
 
-def stand_by(descriptor):
-    """Becomes the program by returning, and must not do so before muster's order: the program would run twice. Ends the process on
-    any other way."""
-    process = os.getpid()
-    try:
+    def run(self):
+        """Must not return before muster's order: the program would run twice. Ends the process on any other way."""
+        process = os.getpid()
         try:
-            get_ready(descriptor)
-            os.write(descriptor, b"ready\n")
-        except NoStandby as reason:
-            os.write(descriptor, b"no " + os.fsencode(str(reason)).replace(b"\n", b" ") + b"\n")
+            try:
+                self.get_ready()
+                os.write(self.descriptor, b"ready\n")
+            except NoStandby as reason:
+                self.say(reason)
+                os._exit(0)
+            self.take_order()
+            if os.getpid() != process:
+                os._exit(0)  # a child that an import has forked
+        except BaseException:
+            os._exit(1)
+
+    def say(self, reason):
+        os.write(self.descriptor, b"no " + os.fsencode(str(reason)).replace(b"\n", b" ") + b"\n")
+
+    def get_ready(self):
+        """Imports what muster names. Raises NoStandby."""
+        flags, _, notes = os.fsdecode(read_message(self.descriptor) or b"").partition("\n")
+        lines = notes.split("\n")
+        self.only_libraries = "libraries" in flags
+        self.files = [line[1:].split(" ", 2) for line in lines if line.startswith("=")]
+        self.check_files()
+        names = [line for line in lines if line and not line.startswith("=")]
+        before = list(sys.path), os.getcwd(), list(sys.argv), list(sys.meta_path)
+        pace = Pace()
+        if "paced" in flags:
+            sys.meta_path.insert(0, pace)
+        import_modules(names_to_import(names, self.files) if self.only_libraries else names, self.only_libraries)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not pace]
+        check_what_imports_did(before)
+        self.loaded = set(sys.modules) - self.there
+        check_own_modules(self.loaded, self.only_libraries)
+
+    def check_files(self):
+        changed = find_change(self.files)
+        if changed is not None:
+            raise NoStandby("%s has changed" % changed)
+
+    def take_order(self):
+        """Waits for it. No handler of a signal that an import has set may run meanwhile: it could raise."""
+        handled = {number for number in self.dispositions if callable(self.signals.getsignal(number))}
+        blocked = self.signals.pthread_sigmask(self.signals.SIG_BLOCK, handled)
+        order = read_message(self.descriptor)
+        if order is None:
             os._exit(0)
-        for field in filter(None, wait_for_order(descriptor).split(b"\0")):
-            name, is_set, value = field.partition(b"=")
-            if is_set:
-                os.environb[name] = value
-            else:
-                os.environb.pop(name, None)
-        os.close(descriptor)
-        if os.getpid() != process:
-            os._exit(0)  # a child that an import has forked
-    except BaseException:
-        os._exit(1)
+        fields = order.split(b"\0")[:-1]
+        executable, count = fields[0], int(fields[1])
+        changes = [field.partition(b"=") for field in fields[2 + count :]]
+        for variables in (self.variables, os.environb):
+            for name, is_set, value in changes:
+                if is_set:
+                    variables[name] = value
+                else:
+                    variables.pop(name, None)
+        try:
+            self.check_files()
+            check_own_modules(self.loaded, self.only_libraries)
+        except NoStandby as reason:
+            self.start_cold(executable, fields[2 : 2 + count], blocked, reason)
+        os.close(self.descriptor)
+        self.signals.pthread_sigmask(self.signals.SIG_SETMASK, blocked)
+
+    def start_cold(self, executable, arguments, blocked, reason):
+        """Becomes the program as any process does. Python ignores two signals by itself."""
+        try:
+            self.say(reason)
+        except OSError:
+            pass  # muster does not listen any more
+        for number, before in self.dispositions.items():
+            by_python = number in (self.signals.SIGPIPE, self.signals.SIGXFSZ)
+            if self.signals.getsignal(number) == self.signals.SIG_IGN and (by_python or before != self.signals.SIG_IGN):
+                self.signals.signal(number, self.signals.SIG_DFL)
+        self.signals.pthread_sigmask(self.signals.SIG_SETMASK, blocked)
+        os.execve(executable, arguments, self.variables)
 
 
 def import_the_users():
@@ -349,7 +467,7 @@ def run():
         remove_cached()
     error = import_the_users()
     if what == "stand_by":
-        stand_by(descriptor)
+        Standby(descriptor).run()
     elif is_ours:
         notes = Notes(descriptor)
         if what == "learn":
@@ -357,7 +475,11 @@ def run():
     return error
 
 
-if "_MUSTER_STANDBY" in os.environ:
+if "_MUSTER_STANDBY" not in os.environ:  # in another interpreter of this process
+    problem = import_the_users()
+    if problem is not None:
+        raise problem
+else:
     is_standby = os.environ["_MUSTER_STANDBY"].startswith("stand_by")
     try:
         problem = run()

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -21,10 +23,34 @@ namespace {
 constexpr std::chrono::seconds kReadLimit{30};
 constexpr std::chrono::seconds kWriteLimit{10};
 
+/// The number of the names in a folder, and the remainder of their bytes as one large number. Leaves out what Python adds by itself.
+standby::FileState state_of_folder(const std::string& path) {
+  constexpr std::uint64_t kLargePrime = (std::uint64_t{1} << 61U) - 1;
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (name != "__pycache__") {
+      names.push_back(name);
+    }
+  }
+  std::ranges::sort(names);
+  std::uint64_t remainder = 0;
+  for (const char byte : join(names, "/")) {
+    __extension__ using Wide = unsigned __int128;
+    remainder = static_cast<std::uint64_t>((Wide{remainder} * 256 + static_cast<unsigned char>(byte)) % kLargePrime);
+  }
+  return {path, static_cast<std::int64_t>(names.size()), static_cast<std::int64_t>(remainder)};
+}
+
+/// As python/standby/sitecustomize.py notes it.
 std::optional<standby::FileState> state_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     return std::nullopt;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return state_of_folder(path);
   }
   constexpr std::int64_t kNanoseconds = 1'000'000'000;
   return standby::FileState{path, status.st_size, status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec};
@@ -41,9 +67,38 @@ std::string read_file(const std::string& path, const ImportFiles::Of& of) {
   }
   const std::string content = read_up_to(file.get(), standby::kMostNotes * 2).bytes;
   const std::string notes(standby::read_kept(content, of.key));
-  const standby::Imports imports = standby::read_imports(notes, of.program);
+  const standby::Imports imports = standby::read_imports(notes);
   const auto is_unchanged = [](const standby::FileState& one) { return state_of(one.path) == one; };
   return !imports.files.empty() && std::ranges::all_of(imports.files, is_unchanged) ? notes : "";
+}
+
+/// Makes the folders above the file, which only this user may enter. False: the place belongs to somebody else, such as the home
+/// folder of another user in a shell of root.
+bool make_folders(const std::filesystem::path& path) {
+  constexpr mode_t kPrivateFolder = 0700;
+  std::vector<std::filesystem::path> missing;
+  std::filesystem::path there = path.parent_path();
+  struct stat status {};
+  for (; ::stat(there.c_str(), &status) != 0 && there.has_relative_path(); there = there.parent_path()) {
+    missing.push_back(there);
+  }
+  const bool is_ours = status.st_uid == ::geteuid();
+  return is_ours && std::all_of(missing.rbegin(), missing.rend(), [](const std::filesystem::path& folder) {
+           return ::mkdir(folder.c_str(), kPrivateFolder) == 0 || errno == EEXIST;
+         });
+}
+
+/// Removes the files of programs that have not been learned for a long time.
+void remove_old_files(const std::filesystem::path& folder) {
+  constexpr std::chrono::hours kKept{24 * 90};
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    std::error_code unknown;
+    const auto age = std::filesystem::file_time_type::clock::now() - entry.last_write_time(unknown);
+    if (!unknown && age > kKept && entry.is_regular_file(unknown)) {
+      std::filesystem::remove(entry.path(), unknown);
+    }
+  }
 }
 
 }  // namespace
@@ -68,7 +123,7 @@ void ImportFiles::read(std::vector<Of> programs, std::function<void(std::vector<
     const std::vector<std::string> notes = split(answer.value_or(""), '\0');
     std::vector<standby::Imports> imports(programs.size());
     for (std::size_t i = 0; i < std::min(notes.size(), programs.size()); ++i) {
-      imports[i] = standby::read_imports(notes[i], programs[i].program);
+      imports[i] = standby::read_imports(notes[i]);
     }
     then(std::move(imports));
   };
@@ -78,10 +133,9 @@ void ImportFiles::read(std::vector<Of> programs, std::function<void(std::vector<
 void ImportFiles::write(const Of& program, const std::string& notes) {
   const std::string path = standby::kept_path(variables_, program.key);
   const auto work = [=] {
-    std::error_code failed;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-    if (const auto interpreter = state_of(program.executable); interpreter && !failed) {
+    if (const auto interpreter = state_of(program.executable); interpreter && make_folders(path)) {
       (void)write_whole_file(path, standby::write_kept(program.key, notes + standby::note_of(*interpreter)));
+      remove_old_files(std::filesystem::path(path).parent_path());
     }
     return std::string();
   };

@@ -116,7 +116,7 @@ std::optional<StartedStandby> StandbyProcess::become(const SpawnRequest& worker)
   if (write_all(socket_.get(), standby::order_message(request_, worker), kMessageTimeout).missing > 0) {
     return std::nullopt;
   }
-  return StartedStandby{std::exchange(pid_, -1), std::move(pidfd_), std::move(ours_)};
+  return StartedStandby{std::exchange(pid_, -1), std::move(pidfd_), std::move(ours_), std::move(socket_)};
 }
 
 }  // namespace muster

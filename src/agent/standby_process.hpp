@@ -21,6 +21,7 @@ struct StartedStandby {
   pid_t pid = -1;
   UniqueFd pidfd;
   StreamEnds ours;  ///< of its output
+  UniqueFd socket;  ///< on which "no REASON" comes if it has to start its program as any process does
 };
 
 /// A process of Python that imports modules and then waits for an order. Its output stays in its pipes until it is a worker.
@@ -42,7 +43,7 @@ class StandbyProcess {
   [[nodiscard]] pid_t pid() const { return pid_; }
   /// Readable when it ends.
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
-  /// From which its answer comes: "ready", or "no REASON".
+  /// From which its answer comes: "ready", or "no REASON". No answer at all: its Python has not imported our file.
   [[nodiscard]] int socket() const { return socket_.get(); }
   void note_ready() { is_ready_ = true; }
   [[nodiscard]] bool is_ready() const { return is_ready_; }

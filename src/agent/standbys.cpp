@@ -8,6 +8,7 @@
 #include "process/descendants.hpp"
 
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 namespace muster {
 namespace {
 
+constexpr const char* kNotImported = "its Python does not import sitecustomize from PYTHONPATH";
 constexpr const char* kPendingName = "the end of the standbys";
 /// An import that uses no CPU for so long waits for something.
 constexpr std::chrono::seconds kStallLimit{30};
@@ -114,13 +116,13 @@ void Standbys::begin_wait(std::size_t workers, std::vector<Expected> expected) {
 }
 
 void Standbys::take_kept(const std::vector<std::string>& words, const standby::Imports& imports) {
-  if (imports.modules.empty()) {
+  if (!imports.has_modules()) {
     log_debug("standbys: no imports are kept of '" + join(words, " ") + "'");
     return;
   }
   const std::vector<std::string>& given = *run_.options.standby.modules;
   imports_[words] = imports;
-  imports_[words].modules = given.empty() ? imports.modules : given;
+  imports_[words].steps = given.empty() ? imports.steps : given;
 }
 
 void Standbys::begin_attempt(const LaunchPlan& plan) {
@@ -177,6 +179,7 @@ std::optional<StartedStandby> Standbys::take(std::size_t worker, const SpawnRequ
   here.standby.reset();
   living_.erase(pid);
   ++gain_.taken;
+  gain_.sockets.emplace_back(here.rank, std::move(started->socket));
   return started;
 }
 
@@ -233,14 +236,9 @@ void Standbys::make_next() {
     make_later(is_done ? Clock::duration() : kNotesInterval);
   } else if (!have_room(run_.memory_group, size_)) {
     log_info("standbys: too little memory is free for one more; " + std::to_string(ready()) + " are ready");
-  } else if (const auto made = make(*worker); !made) {
+  } else if (const auto made = make(static_cast<std::size_t>(worker - workers_.begin()), /*is_probe=*/true); !made) {
     refuse(*worker, made.error().message);
     make_later({});
-  } else {
-    making_.emplace(Making{static_cast<std::size_t>(worker - workers_.begin()),
-                           Descriptor(io_, ::fcntl(worker->standby->socket(), F_DUPFD_CLOEXEC, 3))});
-    read_answer();
-    progress_timer_.start(kStallLimit, [this] { check_progress(); });
   }
 }
 
@@ -248,19 +246,34 @@ void Standbys::make_later(Clock::duration delay) {
   make_timer_.start(delay, [this] { make_next(); });
 }
 
-Result<> Standbys::make(Worker& worker) {
+/// Starts the probe of a worker's standby, or the standby.
+Result<> Standbys::make(std::size_t worker, bool is_probe) {
+  Worker& here = workers_[worker];
   if (!is_proc_ours()) {
     return Error{ErrorKind::System, "/proc does not show this machine's processes"};
   }
-  const standby::Imports& imports = imports_.at(worker.program->words);
   const std::string folder = TRY(write_module(run_.run_folder));
-  worker.standby = TRY(StandbyProcess::start(spawner_, *worker.request, worker.output, folder));
-  watch(*worker.standby);
-  TRY(worker.standby->send_imports(imports, !run_.options.standby.modules->empty()));
+  if (folder.find(':') != std::string::npos) {
+    return Error{ErrorKind::System, "PYTHONPATH cannot name '" + folder + "'"};
+  }
+  SpawnRequest request = *here.request;
+  request.argv = is_probe ? standby::harmless_words(*here.program) : request.argv;
+  StandbyProcess process = TRY(StandbyProcess::start(spawner_, request, here.output, folder));
+  watch(process);
+  making_.emplace(Making{worker, {}, Descriptor(io_, ::fcntl(process.socket(), F_DUPFD_CLOEXEC, 3))});
+  (is_probe ? making_->probe : here.standby) = std::move(process);
+  read_answer();
+  progress_timer_.start(kStallLimit, [this] { check_progress(); });
   if (!memory_timer_.is_pending()) {
     memory_timer_.start(kMemoryInterval, [this] { check_memory(); });
   }
-  return {};
+  const standby::Imports& imports = imports_.at(here.program->words);
+  return is_probe ? making_->probe->send_imports({}, true)
+                  : here.standby->send_imports(imports, !run_.options.standby.modules->empty());
+}
+
+StandbyProcess& Standbys::process_in(Making& making) {
+  return making.probe ? *making.probe : *workers_[making.worker].standby;
 }
 
 /// The worker of the program that takes notes; null: none does.
@@ -274,7 +287,7 @@ const Standbys::Worker* Standbys::find_noting(const std::vector<std::string>& wo
 std::pair<pid_t, standby::Imports> Standbys::notes_about(const standby::PythonProgram& program) const {
   const Worker* const noting = find_noting(program.words);
   return noting == nullptr ? std::pair<pid_t, standby::Imports>(-1, {})
-                           : std::pair(noting->pid, standby::read_imports(read_notes(noting->notes), program));
+                           : std::pair(noting->pid, standby::read_imports(read_notes(noting->notes)));
 }
 
 /// False: the worker that takes notes imports, or may not have begun to, and has some time left for it.
@@ -283,7 +296,7 @@ bool Standbys::is_done_with_imports(const Worker& worker) const {
   if (imports.process > 0 && (imports.process != pid || !run_.options.standby.modules->empty())) {
     return true;
   }
-  const bool has_noted = imports.process > 0 && (!imports.modules.empty() || !imports.end.empty());
+  const bool has_noted = imports.process > 0 && (imports.has_modules() || !imports.end.empty());
   const bool is_late = Clock::now() - gain_.began > run_.options.standby.after + kStallLimit;
   const bool is_too_late = Clock::now() - gain_.began > run_.options.standby.after + kImportLimit;
   return is_too_late || (!imports.is_loading && (has_noted || is_late));
@@ -294,11 +307,11 @@ bool Standbys::is_done_with_imports(const Worker& worker) const {
 Result<> Standbys::learn(const Worker& worker) {
   auto [pid, imports] = notes_about(*worker.program);
   if (imports.process != pid || pid < 0) {
-    return Error{ErrorKind::System, "its Python does not import sitecustomize from PYTHONPATH"};
+    return Error{ErrorKind::System, kNotImported};
   }
   const auto& given = *run_.options.standby.modules;
-  imports.modules = given.empty() ? imports.modules : given;
-  if (imports.modules.empty()) {
+  imports.steps = given.empty() ? imports.steps : given;
+  if (!imports.has_modules()) {
     return Error{ErrorKind::System, "it imports nothing that can be imported ahead" +
                                         (imports.end.empty() ? "" : ": before its first import " + imports.end)};
   }
@@ -313,8 +326,8 @@ Result<> Standbys::learn(const Worker& worker) {
 void Standbys::read_answer() {
   making_->answers.async_read_some(
       boost::asio::buffer(making_->buffer),
-      [this, pid = workers_[making_->worker].standby->pid()](const boost::system::error_code& error, std::size_t size) {
-        const bool is_over = !making_ || workers_[making_->worker].standby->pid() != pid;
+      [this, pid = process_in(*making_).pid()](const boost::system::error_code& error, std::size_t size) {
+        const bool is_over = !making_ || process_in(*making_).pid() != pid;
         if (is_over || error == boost::asio::error::operation_aborted) {
           return;
         }
@@ -324,16 +337,32 @@ void Standbys::read_answer() {
         if (end == std::string::npos && !error && making_->answer.size() < kMostAnswer) {
           read_answer();
         } else {
-          const std::string answer = making_->answer.substr(0, std::min(end, making_->answer.size()));
-          end_making(answer == "ready"           ? ""
-                     : answer.starts_with("no ") ? answer.substr(3)
-                                                 : "it ended while it imported");
+          take_answer(making_->answer.substr(0, std::min(end, making_->answer.size())));
         }
       });
 }
 
+void Standbys::take_answer(const std::string& answer) {
+  const bool has_answered = answer == "ready" || answer.starts_with("no ");
+  if (!making_->probe) {
+    end_making(answer == "ready" ? "" : has_answered ? answer.substr(3) : "it ended while it imported");
+    return;
+  }
+  const std::size_t worker = making_->worker;
+  making_.reset();
+  const Result<> made =
+      has_answered ? make(worker, /*is_probe=*/false) : Result<>(Error{ErrorKind::System, kNotImported});
+  if (!made) {
+    end_making_of(worker, made.error().message);
+  }
+}
+
 void Standbys::end_making(const std::string& why_not) {
-  Worker& worker = workers_[making_->worker];
+  end_making_of(making_->worker, why_not);
+}
+
+void Standbys::end_making_of(std::size_t index, const std::string& why_not) {
+  Worker& worker = workers_[index];
   progress_timer_.cancel();
   making_.reset();
   if (why_not.empty()) {
@@ -346,8 +375,7 @@ void Standbys::end_making(const std::string& why_not) {
 }
 
 void Standbys::check_progress() {
-  Worker& worker = workers_[making_->worker];
-  const auto process = find_process(worker.standby->pid());
+  const auto process = find_process(process_in(*making_).pid());
   const bool is_slow = Clock::now() - making_->began > kImportLimit;
   if (process && process->cpu_ticks > making_->cpu_ticks && !is_slow) {
     making_->cpu_ticks = process->cpu_ticks;
@@ -463,6 +491,15 @@ void Standbys::note_first_line() {
 void Standbys::tell_gain(const std::string& first_line) {
   if (std::exchange(gain_.is_told, true)) {
     return;
+  }
+  for (const auto& [rank, socket] : std::exchange(gain_.sockets, {})) {
+    std::array<char, 512> said{};
+    const ssize_t size = ::recv(socket.get(), said.data(), said.size(), MSG_DONTWAIT);
+    const std::string_view answer(said.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    if (answer.starts_with("no ")) {
+      gain_.cold[std::string(answer.substr(3, answer.find('\n') - 3))].push_back(rank);
+      --gain_.taken;
+    }
   }
   std::string text = "attempt " + std::to_string(gain_.attempt) + ": " + std::to_string(gain_.taken) + " of " +
                      count_of(workers_.size(), "rank") + " from standby" + first_line;

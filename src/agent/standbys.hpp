@@ -81,9 +81,11 @@ class Standbys {
     std::optional<StandbyProcess> standby{};
     std::string why_none{};  ///< why there was none when the attempt began
   };
-  /// The standby that imports.
+  /// The standby that imports; before it, a process of the same Python without the program, which shows that this Python
+  /// imports our file: otherwise the standby would run the program.
   struct Making {
     std::size_t worker = 0;
+    std::optional<StandbyProcess> probe;  ///< empty: it has answered
     Descriptor answers;
     std::string answer{};
     std::array<char, 512> buffer{};
@@ -95,7 +97,8 @@ class Standbys {
     int attempt = 0;
     Clock::time_point began{};
     std::size_t taken = 0;
-    std::map<std::string, std::vector<int>> cold{};  ///< ranks that did not start from a standby, by the reason
+    std::map<std::string, std::vector<int>> cold{};   ///< ranks that did not start from a standby, by the reason
+    std::vector<std::pair<int, UniqueFd>> sockets{};  ///< of those that did, with their ranks
     bool is_told = false;
   };
 
@@ -104,13 +107,16 @@ class Standbys {
   void make_next();
   void make_later(Clock::duration delay);
   [[nodiscard]] Result<> learn(const Worker& worker);
-  [[nodiscard]] Result<> make(Worker& worker);
+  [[nodiscard]] Result<> make(std::size_t worker, bool is_probe);
+  [[nodiscard]] StandbyProcess& process_in(Making& making);
   [[nodiscard]] const Worker* find_noting(const std::vector<std::string>& words) const;
   [[nodiscard]] std::pair<pid_t, standby::Imports> notes_about(const standby::PythonProgram& program) const;
   [[nodiscard]] bool is_done_with_imports(const Worker& worker) const;
   void read_answer();
+  void take_answer(const std::string& answer);
   /// The standby that imports is ready; else `why_not` says why it will not be.
   void end_making(const std::string& why_not);
+  void end_making_of(std::size_t worker, const std::string& why_not);
   void check_progress();
   void check_memory();
   /// No standby of the program will be made any more.

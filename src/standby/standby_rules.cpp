@@ -97,6 +97,21 @@ std::optional<FileState> read_state(std::string_view text) {
   return state;
 }
 
+/// True for " 7:3 0:12" and " 7": numbers of files, and lines in them.
+bool are_places(std::string_view text, std::size_t files) {
+  constexpr int kMostLines = 100'000'000;
+  std::vector<std::string> places = split(std::string(text), ' ');
+  if (places.size() < 2 || !places.front().empty()) {
+    return false;
+  }
+  places.erase(places.begin());
+  return std::ranges::all_of(places, [files](const std::string& place) {
+    const std::size_t colon = place.find(':');
+    const bool has_line = colon == std::string::npos || parse_integer(place.substr(colon + 1), 0, kMostLines);
+    return has_line && files > 0 && parse_integer(place.substr(0, colon), 0, static_cast<int>(files) - 1);
+  });
+}
+
 std::string framed(const std::string& bytes) {
   return std::to_string(bytes.size()) + "\n" + bytes;
 }
@@ -124,11 +139,22 @@ std::optional<PythonProgram> find_python_program(const std::vector<std::string>&
   if ((run.script.empty() && run.module.empty()) || ignores_our_file(std::span(argv).subspan(1, words - 1))) {
     return std::nullopt;
   }
-  return PythonProgram{{argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(words)},
-                       run.module.substr(0, run.module.find('.'))};
+  return PythonProgram{{argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(words)}, !run.module.empty()};
 }
 
-Imports read_imports(std::string_view notes, const PythonProgram& program) {
+std::vector<std::string> harmless_words(const PythonProgram& program) {
+  constexpr std::string_view kGlued = "-m";
+  std::vector<std::string> words = program.words;
+  const bool is_glued = program.is_module && words.back().starts_with(kGlued);
+  words.back() = !program.is_module ? "/dev/null" : is_glued ? "-msite" : "site";
+  return words;
+}
+
+bool Imports::has_modules() const {
+  return std::ranges::any_of(steps, [](const std::string& step) { return !step.starts_with('*'); });
+}
+
+Imports read_imports(std::string_view notes) {
   Imports imports;
   const std::string_view text = notes.substr(0, std::min(notes.find('\0'), notes.size()));
   const std::vector<std::string> lines =
@@ -137,30 +163,29 @@ Imports read_imports(std::string_view notes, const PythonProgram& program) {
     return imports;
   }
   imports.process = parse_integer(lines.front(), 1, std::numeric_limits<int>::max()).value_or(-1);
-  constexpr char kBegun = ' ';
-  std::map<char, std::vector<std::string>> names;  // by the mark before them
+  std::set<std::string> loaded;
+  std::set<std::string> ended;
+  std::vector<std::string> begun;
   for (const std::string& line : std::span(lines).subspan(1)) {
-    const char mark = line.find_first_of("+-*!=") == 0 ? line.front() : kBegun;
-    const std::string name = line.substr(mark == kBegun ? 0 : 1);
+    const char mark = line.find_first_of("+-*!=") == 0 ? line.front() : '\0';
+    const std::string rest = line.substr(mark == '\0' ? 0 : 1);
+    const std::string name = rest.substr(0, rest.find(' '));
     if (mark == '!') {
-      imports.end = name.substr(0, kMostNameBytes);
-    } else if (auto state = mark == '=' ? read_state(name) : std::nullopt) {
+      imports.end = rest.substr(0, kMostNameBytes);
+    } else if (auto state = mark == '=' ? read_state(rest) : std::nullopt) {
       imports.files.push_back(std::move(*state));
-    } else if (is_module_name(name)) {
-      names[mark].push_back(name);
+    } else if (mark == '+' || mark == '-') {
+      (mark == '+' ? loaded : ended).insert(name);
+    } else if (is_module_name(name) && are_places(std::string_view(rest).substr(name.size()), imports.files.size())) {
+      imports.steps.push_back(line);
+      mark == '*' ? void(ended.insert(name)) : begun.push_back(name);
     }
   }
-  const auto is_own = [&program](const std::string& name) { return name.substr(0, name.find('.')) == program.package; };
-  imports.own = names['*'];
-  std::ranges::copy_if(names[kBegun], std::back_inserter(imports.own), is_own);
-  std::erase_if(names[kBegun], is_own);
-  std::set<std::string> ended(names['+'].begin(), names['+'].end());
-  std::ranges::copy_if(names[kBegun], std::back_inserter(imports.modules),
-                       [&ended](const std::string& name) { return ended.contains(name); });
-  ended.insert(names['-'].begin(), names['-'].end());
-  ended.insert(names['*'].begin(), names['*'].end());
-  imports.is_loading = imports.end.empty() && !std::ranges::all_of(names[kBegun], [&ended](const std::string& name) {
-                         return ended.contains(name);
+  std::erase_if(imports.steps, [&loaded](const std::string& step) {
+    return !step.starts_with('*') && !loaded.contains(step.substr(0, step.find(' ')));
+  });
+  imports.is_loading = imports.end.empty() && std::ranges::any_of(begun, [&](const std::string& name) {
+                         return !loaded.contains(name) && !ended.contains(name);
                        });
   return imports;
 }
@@ -188,8 +213,11 @@ SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std:
 }
 
 std::string imports_message(const Imports& imports, bool is_paced, bool are_given) {
-  const std::string flags = std::string(is_paced ? "paced " : "") + (are_given ? "" : "libraries");
-  return framed(flags + "\n" + join(imports.own, " ") + "\n" + join(imports.modules, "\n"));
+  std::string message = std::string(is_paced ? "paced " : "") + (are_given ? "" : "libraries") + "\n";
+  for (const FileState& file : imports.files) {
+    message += note_of(file);
+  }
+  return framed(message + join(imports.steps, "\n"));
 }
 
 std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted) {
@@ -216,7 +244,10 @@ std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted) {
 
 std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted) {
   const Variables after = variables_of(wanted);
-  std::string fields;
+  std::string fields = wanted.executable + '\0' + std::to_string(wanted.argv.size()) + '\0';
+  for (const std::string& word : wanted.argv) {
+    fields += word + '\0';
+  }
   for (const std::string_view name : names_that_differ(variables_of(standing), after)) {
     const auto value = after.find(name);
     fields += std::string(name) + (value == after.end() ? "" : "=" + std::string(value->second)) + '\0';

@@ -22,36 +22,43 @@ namespace muster::standby {
 /// A program that Python runs.
 struct PythonProgram {
   std::vector<std::string> words;  ///< interpreter and program: those with equal ones import the same
-  std::string package;             ///< "mine" of "python3 -m mine.train", which is the program's own; or empty
+  bool is_module = false;          ///< "-m train"
 };
 
 /// Empty: it is no script or module that Python runs at once, as with "uv run train.py" and "python3 -c".
 [[nodiscard]] std::optional<PythonProgram> find_python_program(const std::vector<std::string>& argv);
 
+/// Words of a program that does nothing, run by the same interpreter with the same options.
+[[nodiscard]] std::vector<std::string> harmless_words(const PythonProgram& program);
+
 /// A file or folder that a list of imports depends on.
 struct FileState {
   std::string path;
-  std::int64_t size = 0;      ///< bytes
-  std::int64_t modified = 0;  ///< nanoseconds since 1970
+  std::int64_t size = 0;      ///< bytes; of a folder, the number of its entries
+  std::int64_t modified = 0;  ///< nanoseconds since 1970; of a folder, a digest of their names
 
   bool operator==(const FileState&) const = default;
 };
 
 /// The notes of a worker, by python/standby/sitecustomize.py.
 struct Imports {
-  pid_t process = -1;                ///< that imported the file; -1: none, since its Python does not look for it
-  std::vector<std::string> modules;  ///< of libraries that have loaded, in the order in which they began to
-  std::vector<std::string> own;      ///< modules of the program itself, which a standby must not have
-  std::string end;                   ///< why later modules are not named: "it starts a thread"; empty: all are
-  std::vector<FileState> files;      ///< the program's own files, and the folders of libraries
-  bool is_loading = false;           ///< the import of a module has begun and is not seen to have ended
+  pid_t process = -1;  ///< that imported the file; -1: none, since its Python does not look for it
+  /// In their order: "torch 7:3" of a library, with the places of the program's code that led to it, by numbers of `files`; and
+  /// "*utils 8", the program's own module in that file.
+  std::vector<std::string> steps;
+  std::string end;               ///< why later modules are not named: "it starts a thread"; empty: all are
+  std::vector<FileState> files;  ///< the program's own files, and the folders of libraries
+  bool is_loading = false;       ///< the import of a module has begun and is not seen to have ended
+
+  /// A library is among the steps.
+  [[nodiscard]] bool has_modules() const;
 };
 
 /// Bytes that a worker may write: a list of five thousand modules, which a socket takes at once.
 inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
 
 /// Reads the notes, which may be anything: a line that is no name of a module is left out.
-[[nodiscard]] Imports read_imports(std::string_view notes, const PythonProgram& program);
+[[nodiscard]] Imports read_imports(std::string_view notes);
 
 /// A line of notes.
 [[nodiscard]] std::string note_of(const FileState& file);
@@ -68,7 +75,7 @@ inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
 /// Why a process that was started as `standing` cannot become the worker `wanted`; empty: it can.
 [[nodiscard]] std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted);
 
-/// The message by which it becomes that worker: variables that differ.
+/// The message by which it becomes that worker: its program and arguments, and the variables that differ.
 [[nodiscard]] std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted);
 
 /// Memory of the machine, or of a control group, in bytes.

@@ -38,11 +38,11 @@ def environment(tmp_path):
 def kept(muster, program, environment, tmp_path):
     """Runs a job of the program that keeps its imports, and returns their file."""
 
-    def run():
+    def run(python=PYTHON):
         slow = program.read_text()
         wait = f"\nimport time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n"
         program.write_text(slow + wait)
-        job = muster.start("--max-restarts=1", "--standby=auto", "--standby-after=0", "--", PYTHON, program, env=environment, through=PACED, stdin=None)
+        job = muster.start("--max-restarts=1", "--standby=auto", "--standby-after=0", "--", python, program, env=environment, through=PACED, stdin=None)
         found = wait_until(lambda: [one for one in (tmp_path / "cache").glob("muster/imports/*") if one.suffix != ".new"], "the imports to be kept")
         (tmp_path / "go").touch()
         assert job.end() == 0
@@ -141,3 +141,29 @@ def test_a_node_without_a_rank_of_its_own_waits_without_standbys(kept, gang, env
     assert not standbys_of(first)
     job.start(1, rank="none", env=environment)
     assert [one.end() for one in job.jobs.values()] == [0, 0]
+
+
+def test_no_second_copy_runs_where_python_has_changed(kept, gang, program, environment, tmp_path):
+    """A wrapper that gives Python another option, after an earlier job has kept the imports."""
+    wrapper = tmp_path / "python3"
+    wrapper.write_text(f'#!/bin/sh\nexec {PYTHON} $WRAPPER_OPTION "$@"\n')
+    wrapper.chmod(0o755)
+    program.write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write('x')\n".join(("import decimal, json\n", PROGRAM)))
+    kept(wrapper)
+    job = gang(2, "--standby=auto", "--gang-timeout=10", command=[wrapper, program])
+    first = job.start(0, env={**environment, "WRAPPER_OPTION": "-I"}, through=PACED)
+
+    assert first.end() == 75
+    assert "its Python does not import sitecustomize from PYTHONPATH" in first.err.text
+    assert (tmp_path / "ran").read_text() == "x"
+
+
+def test_a_program_that_changes_while_its_node_waits_is_started_cold(kept, waiting, environment, program):
+    kept()
+    job, first = waiting()
+    first.err.wait_for(READY)
+    program.write_text(PROGRAM + "\nprint('changed')")
+
+    job.start(1, env=environment)
+    assert [one.end() for one in job.jobs.values()] == [0, 0]
+    assert f"rank 0 started cold: {program} has changed" in first.err.text and "changed" in first.out.text

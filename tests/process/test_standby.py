@@ -486,3 +486,41 @@ def test_status_and_events_tell_of_standbys(start, program, muster, tmp_path):
     events = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
     started = [(one["attempt"], one.get("text")) for one in events if one["event"] == "worker started"]
     assert sorted(started, key=str) == [(0, None), (0, None), (1, "from standby"), (1, "from standby")]
+
+
+def test_a_program_that_changes_while_it_runs_is_started_cold(start, program, tmp_path):
+    path = program(CRASHES)
+    job = start(path, tmp_path, 1)
+    job.err.wait_for(READY)
+    path.write_text("import sys\nsys.modules['tomllib'] = None\n" + CRASHES.replace('"runs"', '"runs anew"'))
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+
+    assert job.end() == 0
+    assert job.out.text.count("attempt 1 runs anew") == 2
+    assert f"started cold: {path} has changed" in job.err.text
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "class Settings:\n    __import__('sys').modules['tomllib'] = None",
+        "def set_up(x=__import__('os').environ.setdefault('X_SET', '1')): pass",
+        "@print\ndef end(): pass",
+        "def set_up(x: print()): pass",
+    ],
+)
+def test_code_in_a_definition_is_other_code(start, program, tmp_path, before):
+    job = start(program(before + CRASHES), tmp_path, 0)
+
+    job.err.wait_for("program.py runs other code in line")
+    (tmp_path / "go0").touch()
+    assert job.end() == 0
+
+
+def test_a_warning_about_the_program_comes_once(start, program, tmp_path):
+    job = start(program(CRASHES + "\nx = '\\d'\n"), tmp_path, 1, env={"PYTHONWARNINGS": "always"})
+
+    assert crash_and_restart(job, tmp_path) == 0
+    assert "2 of 2 ranks from standby" in job.err.text
+    assert job.err.text.count("invalid escape sequence") == 4

@@ -15,7 +15,7 @@ SpawnRequest request_with(const std::vector<std::string>& environment) {
 }
 
 std::string key_of(const std::vector<std::string>& environment, const std::string& folder = "/home/ann") {
-  return kept_key({{"python3", "train.py"}, ""}, request_with(environment), folder);
+  return kept_key({{"python3", "train.py"}}, request_with(environment), folder);
 }
 
 TEST(KeptImports, AreOfOneInterpreterProgramFolderAndSearchPath) {
@@ -24,7 +24,7 @@ TEST(KeptImports, AreOfOneInterpreterProgramFolderAndSearchPath) {
   EXPECT_EQ(key, key_of({"PYTHONUTF8=1", "PYTHONPATH=/x", "RANK=1"}));
   EXPECT_NE(key, key_of({"PYTHONUTF8=1", "PYTHONPATH=/y"}));
   EXPECT_NE(key, key_of({"RANK=0", "PYTHONPATH=/x", "PYTHONUTF8=1"}, "/home/bob"));
-  EXPECT_NE(key, kept_key({{"python3", "other.py"}, ""}, request_with({"PYTHONPATH=/x", "PYTHONUTF8=1"}), "/home/ann"));
+  EXPECT_NE(key, kept_key({{"python3", "other.py"}}, request_with({"PYTHONPATH=/x", "PYTHONUTF8=1"}), "/home/ann"));
 }
 
 TEST(KeptImports, HaveAPlaceInTheUsersCacheFolder) {

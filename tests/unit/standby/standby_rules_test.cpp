@@ -18,7 +18,7 @@ PythonProgram program_of(const Words& argv) {
 
 TEST(PythonProgram, IsAScriptOrModuleWithoutItsArguments) {
   EXPECT_EQ(program_of({"python3", "-u", "train.py", "--lr", "1"}).words, (Words{"python3", "-u", "train.py"}));
-  EXPECT_EQ(program_of({"/opt/bin/python3.11", "-m", "mine.train", "x"}).package, "mine");
+  EXPECT_TRUE(program_of({"/opt/bin/python3.11", "-m", "mine.train", "x"}).is_module);
   EXPECT_EQ(program_of({"python3", "-X", "dev", "train.py"}).words.size(), 4U);
 }
 
@@ -39,49 +39,61 @@ TEST(PythonProgram, HasAnOptionWhoseValueLooksLikeOthers) {
   EXPECT_TRUE(find_python_program({"python3", "-WError::EIS", "a.py"}));
 }
 
-Imports imports_of(const std::string& notes) {
-  return read_imports(notes, {{"python3", "-m", "mine.train"}, "mine"});
+TEST(PythonProgram, HasHarmlessWords) {
+  const auto harmless = [](const Words& argv) { return harmless_words(program_of(argv)); };
+
+  EXPECT_EQ(harmless({"python3", "-u", "train.py", "x"}), (Words{"python3", "-u", "/dev/null"}));
+  EXPECT_EQ(harmless({"python3", "-m", "mine.train"}), (Words{"python3", "-m", "site"}));
+  EXPECT_EQ(harmless({"python3", "-mmine.train"}), (Words{"python3", "-msite"}));
+  EXPECT_EQ(harmless({"python3", "-m", "pdb", "train.py"}), (Words{"python3", "-m", "pdb", "/dev/null"}));
 }
 
-TEST(Imports, AreTheModulesOfLibrariesInOrder) {
+/// Behind the pid of a process and two files.
+Imports imports_of(const std::string& notes) {
+  return read_imports("7\n=1 2 /lib\n=3 4 /home/ann/train.py\n" + notes);
+}
+
+TEST(Imports, AreTheStepsOfTheProgramInOrder) {
   const Imports imports =
-      imports_of("7\ntorch\ntorch._C\n+torch._C\n+torch\n*utils\nmine\nmine.data\nbroken\n!it starts a thread\n");
+      imports_of("torch 1:3\n+torch\nutils 1:4\n*utils 1\nbroken 1:5\n-broken\nhalf 1:6\n!it starts a thread\n");
 
   EXPECT_EQ(imports.process, 7);
-  EXPECT_EQ(imports.modules, (Words{"torch", "torch._C"}));
-  EXPECT_EQ(imports.own, (Words{"utils", "mine", "mine.data"}));
+  EXPECT_EQ(imports.steps, (Words{"torch 1:3", "*utils 1"}));
+  EXPECT_TRUE(imports.has_modules());
   EXPECT_EQ(imports.end, "it starts a thread");
+  EXPECT_FALSE(imports_of("utils 1:4\n*utils 1\n").has_modules());
 }
 
 TEST(Imports, LeaveOutWhatIsNoModule) {
-  const std::string notes = std::string("7\n\n../x\na..b\n1a\na b\n*\n-\n") + std::string(300, 'a') + "\nok\n+ok\nhalf";
+  const std::string wrong =
+      "\n../x 1:1\na..b 1:1\n1a 1:1\n* 1\n-\nx\nx 2:1\nx 1:-1\nx 1:x\nx a\nx  1:1\n" + std::string(300, 'a') + " 1:1\n";
 
-  EXPECT_EQ(imports_of(notes).modules, Words{"ok"});
-  EXPECT_EQ(imports_of(std::string("7\nok\n+ok\n\0\0more\n", 17)).modules, Words{"ok"});
+  EXPECT_EQ(imports_of(wrong + "x 1:1\n+x\nhalf 1:1").steps, Words{"x 1:1"});
+  EXPECT_EQ(imports_of("x 1:1\n+x\n" + std::string("\0\0more\n", 7)).steps, Words{"x 1:1"});
 }
 
-TEST(Imports, AreNotDoneWhileALibraryLoads) {
-  EXPECT_EQ(imports_of("7\ntorch\ntorch._C\n+torch._C\n").modules, Words{"torch._C"});
-  EXPECT_FALSE(imports_of("7\nlib\ntorch\n+torch\n+lib\n").is_loading);
-  EXPECT_TRUE(imports_of("7\nlib\ntorch\n+torch\n").is_loading);
-  EXPECT_FALSE(imports_of("7\nlib\ntorch\n+torch\n-lib\n").is_loading);
-  EXPECT_FALSE(imports_of("7\ntorch\n+torch\nlib\n!it starts a process\n").is_loading);
+TEST(Imports, AreNotDoneWhileAModuleLoads) {
+  EXPECT_FALSE(imports_of("lib 1:1\n+lib\n").is_loading);
+  EXPECT_TRUE(imports_of("lib 1:1\n+lib\nmine 1:2\ntorch 0:1\n+torch\n").is_loading);
+  EXPECT_FALSE(imports_of("lib 1:1\n-lib\n").is_loading);
+  EXPECT_FALSE(imports_of("mine 1:1\n*mine 1\n").is_loading);
+  EXPECT_FALSE(imports_of("lib 1:1\n!it starts a process\n").is_loading);
 }
 
 TEST(Imports, NameTheFilesThatTheyDependOn) {
   const FileState state{"/a b/train.py", 12, 1'790'000'000'123'456'789};
 
   EXPECT_EQ(note_of(state), "=12 1790000000123456789 /a b/train.py\n");
-  EXPECT_EQ(imports_of("7\n" + note_of(state)).files, std::vector<FileState>{state});
+  EXPECT_EQ(read_imports("7\n" + note_of(state)).files, std::vector<FileState>{state});
   for (const std::string wrong :
        {"=", "= ", "=1", "=1 2", "=1  /x", "=x 2 /x", "=1 2x /x", "=99999999999999999999 2 /x"}) {
-    EXPECT_TRUE(imports_of("7\n" + wrong + "\n").files.empty()) << wrong;
+    EXPECT_TRUE(read_imports("7\n" + wrong + "\n").files.empty()) << wrong;
   }
 }
 
 TEST(Imports, OfNobodyAreNone) {
   for (const std::string notes : {"", "\n", "x\n", "-3\n", "7"}) {
-    EXPECT_EQ(imports_of(notes).process, -1) << notes;
+    EXPECT_EQ(read_imports(notes).process, -1) << notes;
   }
 }
 
@@ -111,10 +123,14 @@ TEST(Fit, AllowsWhereTheRanksMeetToDiffer) {
       request_of({"RANK=1", "MASTER_PORT=2", "MUSTER_RESTART_COUNT=1", "MUSTER_LAST_VERDICT=failed"});
 
   EXPECT_EQ(misfit(standing, wanted), "");
+  const std::string program = std::string("/usr/bin/python3\0002\0python3\0train.py\0", 36);
+  const auto order_of = [&program](const std::string& variables) {
+    return std::to_string(program.size() + variables.size()) + "\n" + program + variables;
+  };
   EXPECT_EQ(order_message(standing, wanted),
-            "64\n" + std::string("MASTER_PORT=2\0MUSTER_LAST_VERDICT=failed\0MUSTER_RESTART_COUNT=1\0", 64));
+            order_of(std::string("MASTER_PORT=2\0MUSTER_LAST_VERDICT=failed\0MUSTER_RESTART_COUNT=1\0", 64)));
   EXPECT_EQ(order_message(wanted, request_of({"RANK=1", "MASTER_PORT=2", "MUSTER_RESTART_COUNT=1"})),
-            "20\n" + std::string("MUSTER_LAST_VERDICT\0", 20));
+            order_of(std::string("MUSTER_LAST_VERDICT\0", 20)));
 }
 
 TEST(Fit, NamesWhatDiffers) {
