@@ -124,12 +124,23 @@ struct PastAttempt {
 };
 inline constexpr std::size_t kPastLines = 10;
 
+/// A node that differs from the others (docs/preflight.md).
+struct Outlier {
+  NodeRank node;
+  std::string host;
+  int others = 0;     ///< nodes that agree where it differs
+  std::string facts;  ///< "driver 570.86 (580.95), CPUs 32 (64)": its own values, and those of the others
+
+  bool operator==(const Outlier&) const = default;
+};
+
 /// Facts about all nodes of the job, for the report.
 struct GangRecord {
   int nodes = 1;                           ///< that took part in the last attempt
   double arrival_skew_seconds = 0;         ///< between the first agent and the last one
   std::vector<Arrival> slowest;            ///< at most three, the slowest first
   std::vector<PastAttempt> past_attempts;  ///< the last ten
+  std::vector<Outlier> outliers{};         ///< the first ones of the last attempt
 };
 
 /// The end of a job. Every agent reports the same one and exits with its code.

@@ -107,6 +107,10 @@ OTHER_TEXTS = {
     "MASTER_ADDR and WORLD_SIZE": "what decided",
     "MS_ROLE and MS_LOCAL_WORKER": "what decided",
     "this host's instance group is the job": "why another value of explain is not used",
+    "room for logs": "a fact, in a table of docs/preflight.md",
+    "room for the run": "the same",
+    "the same set": "how a fact is compared, in that table",
+    "Max locked memory": "a line of /proc",
 }
 
 # A table of options, and the texts that stand before it and are used in it: help.

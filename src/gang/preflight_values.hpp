@@ -1,0 +1,37 @@
+#pragma once
+
+// Values of the preflight: what the nodes have told about themselves, and which of them differ. docs/preflight.md
+// describes it.
+
+#include "base/ranks.hpp"
+#include "supervise/job_end.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+/// `StatusQuery::what` by which the leader asks a node for its facts. The node answers when it has read them, with an
+/// empty text if it does not tell them; an older version answers with an empty text, too.
+inline constexpr const char* kFactsQuestion = "facts";
+
+/// Facts as a node has told them. Times are seconds of the leader's steady clock.
+struct ToldFacts {
+  NodeRank node;
+  std::string host;
+  std::string role;     ///< nodes are compared within their role
+  std::string text;     ///< as it came
+  double asked = 0;     ///< the node read its own clock after this,
+  double answered = 0;  ///< and before this
+};
+
+struct PreflightVerdict {
+  std::vector<Outlier> outliers;  ///< by their ranks
+  std::string mixed;              ///< "kernel 5.15 on 40 nodes and 6.1 on 24": large groups differ; empty: none do
+};
+
+/// Compares the nodes of an attempt. Pure; runs on the leader.
+using JudgeFacts = std::function<PreflightVerdict(const std::vector<ToldFacts>&)>;
+
+}  // namespace muster::gang

@@ -1,0 +1,187 @@
+// Holds the table of facts, writes a node's facts as a line, and reads the lines of others.
+#include "preflight/host_facts.hpp"
+
+#include "base/display_text.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace muster::preflight {
+namespace {
+
+constexpr double kGibibyte = 1'073'741'824;
+/// Nodes of one kind differ by what their firmware keeps, and limits that follow from the memory by as much.
+constexpr double kNear = 0.02;
+
+constexpr auto kFactRows = std::to_array<FactRow>({
+    {"kernel"},
+    {"muster"},
+    {"Python"},
+    {"torch"},
+    {"torch_npu"},
+    {"mindspore"},
+    {"tensorflow"},
+    {"jax"},
+    {"NCCL"},
+    {"CUDA"},
+    {"CANN"},
+    {"driver"},
+    {"devices"},
+    {"governor"},
+    {"CPUs", Compare::Near, kNear},
+    {"memory", Compare::Near, kNear, Unit::Bytes},
+    {"memory limit", Compare::Near, kNear, Unit::Bytes},
+    {"/dev/shm", Compare::Near, kNear, Unit::Bytes},
+    {"open files", Compare::Near, kNear},
+    {"processes", Compare::Near, kNear},
+    {"locked memory", Compare::Near, kNear, Unit::Bytes},
+    {"room for logs", Compare::Floor, kGibibyte, Unit::Bytes},
+    {"room for the run", Compare::Floor, kGibibyte / 64, Unit::Bytes},
+    {"clock", Compare::Clock, 1},
+    {"port", Compare::Set},
+    {"interface", Compare::Set},
+    {"device", Compare::Set},
+});
+
+/// The text as one visible line. Nearly all texts are that already, and a leader reads those of thousands of nodes.
+std::string visible(std::string_view text, std::size_t most) {
+  const bool is_plain = text.size() <= most && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+  return is_plain ? std::string(text) : one_line(text, most);
+}
+
+json::object to_document(const Facts::Set& set) {
+  json::object document;
+  for (const auto& [name, text] : set) {
+    document[visible(name, kMostNameBytes)] = visible(text, kMostTextBytes);
+  }
+  return document;
+}
+
+/// The value of a row; null: the node does not know it.
+json::value value_of(const FactRow& row, const Facts& facts) {
+  if (const auto text = facts.texts.find(row.name); text != facts.texts.end()) {
+    return json::value(visible(text->second, kMostTextBytes));
+  }
+  if (const auto number = facts.numbers.find(row.name); number != facts.numbers.end()) {
+    return number->second;
+  }
+  const auto set = facts.sets.find(row.name);
+  return set == facts.sets.end() || set->second.size() > kMostEntries ? json::value() : to_document(set->second);
+}
+
+std::optional<Facts::Set> read_set(const json::object& document) {
+  if (document.size() > kMostEntries) {
+    return std::nullopt;
+  }
+  Facts::Set set;
+  for (const auto& [name, value] : document) {
+    if (value.is_string()) {
+      set[visible(name, kMostNameBytes)] = visible(text_of(&value), kMostTextBytes);
+    }
+  }
+  return set;
+}
+
+void read_fact(const FactRow& row, const json::value& value, Facts& facts) {
+  if (row.compare == Compare::Equal) {
+    if (value.is_string() && !value.get_string().empty()) {
+      facts.texts[row.name] = visible(text_of(&value), kMostTextBytes);
+    }
+  } else if (row.compare == Compare::Set) {
+    if (auto set = value.is_object() ? read_set(value.get_object()) : std::nullopt) {
+      facts.sets[row.name] = std::move(*set);
+    }
+  } else if (value.is_number()) {
+    const auto number = value.to_number<double>();
+    if (std::isfinite(number) && number >= 0) {
+      facts.numbers[row.name] = number;
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const FactRow> fact_rows() {
+  return kFactRows;
+}
+
+std::string describe_comparison(const FactRow& row) {
+  constexpr int kPercent = 100;
+  switch (row.compare) {
+    case Compare::Equal:
+      return "equal";
+    case Compare::Near:
+      return "within " + std::to_string(static_cast<int>(std::lround(row.tolerance * kPercent))) + " %";
+    case Compare::Floor:
+      return "at least " + describe_number(row, row.tolerance);
+    case Compare::Clock:
+      return "within " + std::to_string(static_cast<int>(row.tolerance)) + " s";
+    case Compare::Set:
+      return "the same set";
+  }
+  return {};
+}
+
+std::string describe_number(const FactRow& row, double number) {
+  if (number >= kNoLimit) {
+    return "no limit";
+  }
+  const auto whole = static_cast<std::uint64_t>(number);
+  constexpr std::uint64_t kMebibyte = 1'048'576;
+  if (row.unit == Unit::Bytes && whole < kMebibyte) {  // of locked memory many systems allow 64 KiB
+    return std::to_string(whole / 1'024) + " KiB";
+  }
+  return row.unit == Unit::Bytes ? format_bytes(whole) : std::to_string(whole);
+}
+
+std::string to_line(const Facts& facts) {
+  constexpr std::size_t kMargin = 8;  // quotes, a colon, a comma and braces
+  json::object document;
+  std::size_t bytes = kMargin;
+  for (const FactRow& row : kFactRows) {
+    json::value value = value_of(row, facts);
+    const std::size_t more = row.name.size() + json::serialize(value).size() + kMargin;
+    if (!value.is_null() && bytes + more <= kMostLineBytes) {
+      bytes += more;
+      document[row.name] = std::move(value);
+    }
+  }
+  return json::serialize(document);
+}
+
+Facts parse_facts(std::string_view line) {
+  json::parse_options limits;
+  limits.max_depth = 2;
+  const auto document = line.size() <= kMostLineBytes ? parse_object(line, limits) : std::nullopt;
+  Facts facts;
+  for (const FactRow& row : kFactRows) {
+    const json::value* const value = document ? document->if_contains(row.name) : nullptr;
+    if (value != nullptr) {
+      read_fact(row, *value, facts);
+    }
+  }
+  return facts;
+}
+
+std::string describe_fact(const FactRow& row, const Facts& facts) {
+  if (const auto text = facts.texts.find(row.name); text != facts.texts.end()) {
+    return text->second;
+  }
+  if (const auto number = facts.numbers.find(row.name); number != facts.numbers.end()) {
+    return describe_number(row, number->second);
+  }
+  std::vector<std::string> entries;
+  if (const auto set = facts.sets.find(row.name); set != facts.sets.end()) {
+    for (const auto& [name, text] : set->second) {
+      entries.push_back(std::string(name).append(" ").append(text));
+    }
+  }
+  return join(entries, ", ");
+}
+
+}  // namespace muster::preflight
