@@ -1,4 +1,5 @@
 // Answers commands and options that print something and run no job: explain, plan, doctor, version, token, check.
+#include "agent/facts_reporter.hpp"
 #include "base/display_text.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -6,10 +7,12 @@
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "carried.hpp"
+#include "environment/cgroups.hpp"
 #include "gang/net/token.hpp"
 #include "inputs/input_files.hpp"
 #include "options/settings.hpp"
 #include "options/syntax.hpp"
+#include "preflight/read_facts.hpp"
 #include "process/inherited.hpp"
 #include "process/spawn.hpp"
 #include "rank_table/read.hpp"
@@ -242,7 +245,42 @@ std::string text_of(const std::vector<Guarantee>& all) {
   return text;
 }
 
-json::value document_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
+/// The facts of this node by which a job would compare it with the others (docs/preflight.md), in the order of their
+/// table. Without the clock: it is measured between nodes.
+std::vector<std::pair<std::string, std::string>> read_own_facts(const Snapshot& snapshot, const Inherited& inherited) {
+  preflight::FactSources sources = local_sources(inherited, "python3", snapshot.variable("PATH").value_or(""));
+  sources.version = MUSTER_VERSION;
+  sources.memory_limit = find_memory_group().limit;
+  const preflight::Facts facts = preflight::parse_facts(preflight::to_line(preflight::read_facts(sources)));
+  std::vector<std::pair<std::string, std::string>> described;
+  for (const preflight::FactRow& row : preflight::fact_rows()) {
+    std::string text = preflight::describe_fact(row, facts);
+    if (!text.empty() && row.compare != preflight::Compare::Clock) {
+      described.emplace_back(row.name, std::move(text));
+    }
+  }
+  return described;
+}
+
+std::string text_of(const std::vector<std::pair<std::string, std::string>>& facts) {
+  constexpr std::size_t kNameWidth = 18;
+  std::string text = "FACT              VALUE\n";
+  for (auto [name, value] : facts) {
+    name.resize(kNameWidth, ' ');
+    text += name + value + "\n";
+  }
+  return text;
+}
+
+json::object document_of(const std::vector<std::pair<std::string, std::string>>& facts) {
+  json::object document;
+  for (const auto& [name, value] : facts) {
+    document[name] = value;
+  }
+  return document;
+}
+
+json::object document_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
   json::array array;
   for (const Guarantee& guarantee : all) {
     json::object one = {{"name", guarantee.name}, {"by", guarantee.by}, {"holds", name_of(guarantee.hold)}};
@@ -264,12 +302,16 @@ OptionTable doctor_options() {
   return {kDoctorTable, {}, {}};
 }
 
-Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot) {
+Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited) {
   const SystemCapabilities answers = probe_system();
   const std::vector<Guarantee> all = guarantees(answers);
   const std::string stacks = describe_stacks(snapshot.variable("PATH").value_or(""));
-  TRY(print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all))
-                                         : describe_surroundings(answers) + stacks + "\n" + text_of(all)));
+  const auto facts = read_own_facts(snapshot, inherited);
+  json::object document = document_of(answers, all);
+  document["facts"] = document_of(facts);
+  TRY(print(is_on(line.settings, "json")
+                ? pretty_json(document)
+                : describe_surroundings(answers) + stacks + "\n" + text_of(all) + "\n" + text_of(facts)));
   const bool is_lost =
       std::ranges::any_of(all, [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;

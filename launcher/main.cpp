@@ -152,14 +152,14 @@ Result<int> run_remote_agent(const Inherited& inherited) {
 }
 
 /// Answers commands that make no plan of a job; empty for any other command.
-std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snapshot) {
+std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited) {
   switch (line.command) {
     case Command::Render:
       return run_render(line);
     case Command::Check:
       return run_check(line, snapshot);
     case Command::Doctor:
-      return run_doctor(line, snapshot);
+      return run_doctor(line, snapshot, inherited);
     case Command::Token:
       return run_token();
     case Command::Last:
@@ -203,7 +203,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (text) {
     return print(*text);
   }
-  if (auto answered = answer(line, snapshot)) {
+  if (auto answered = answer(line, snapshot, inherited)) {
     return std::move(*answered);
   }
   auto options = read_options(line, snapshot);

@@ -15,6 +15,7 @@
 namespace muster {
 namespace {
 
+using gang::ComparesNodes;
 using gang::GangOptions;
 using gang::OnEarlyExit;
 using gang::RestartPolicy;
@@ -134,6 +135,11 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "With --nnodes MIN:MAX, when a node takes part that comes while the job runs: at the next restart (the default), "
      "or now, by starting all workers again, which counts as no restart.",
      kInto<&GangOptions::scale_up, read_word<"restart or now", ScaleUp::AtRestart, ScaleUp::Now>>},
+    {"preflight", "WHEN", "Several nodes",
+     "Compare drivers, devices, ports, limits, clocks and more of the nodes when they meet, and name a node that "
+     "differs "
+     "from all others: auto (with three nodes and more, the default), or off.",
+     kInto<&GangOptions::preflight, read_word<"auto or off", ComparesNodes::Auto, ComparesNodes::Never>>, "auto off"},
     {"heartbeat-timeout", "SECONDS", "Several nodes",
      "Silence after which a node or the leader is lost, 1 to 3600. Default: 8.",
      kInto<&GangOptions::heartbeat_timeout, read_seconds_from<1, 3600>>},

@@ -72,9 +72,9 @@ struct Subcommand {
 
 [[nodiscard]] OptionTable doctor_options();
 
-/// Probes the system and prints the result; the text begins with whether stacks of ranks can be read. Returns the exit
-/// code, 71 if a guarantee does not hold.
-[[nodiscard]] Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot);
+/// Probes the system and prints the result; the text begins with whether stacks of ranks can be read, and ends with the
+/// facts by which nodes are compared. Returns the exit code, 71 if a guarantee does not hold.
+[[nodiscard]] Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
 /// Text of --version. In place of another launcher it has that one's product name, by which programs recognize it.
 [[nodiscard]] std::string version_text(const CompatLauncher* compat = nullptr);

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "exchange/startup_values.hpp"
 #include "plan/host_tasks.hpp"
+#include "preflight/judge.hpp"
 #include "process/reaper.hpp"
 #include "run/hang_variables.hpp"
 
@@ -24,6 +25,13 @@
 
 namespace muster {
 namespace {
+
+/// Of two nodes that differ, nobody knows which is the odd one. The roles of one job may have different machines.
+bool compares_nodes(const gang::GangConfig& config) {
+  constexpr int kFewest = 3;
+  return config.options.preflight == gang::ComparesNodes::Auto && config.job.most_nodes >= kFewest &&
+         config.job.roles.size() <= 1 && config.job.endpoints.size() <= 1;
+}
 
 /// True where the ranks of each node follow from its place alone: no rank table gives them, now or when it comes.
 bool are_ranks_by_place(const JobPlan& job) {
@@ -74,6 +82,9 @@ gang::GangSetup setup_with_keys(const RunContext& run) {
       return ranks_at(input.mode.mode, input.cluster, placement);
     };
   }
+  if (compares_nodes(setup.config)) {
+    setup.config.judge_facts = preflight::judge;
+  }
   setup.config.memory_use = [reader = MemoryReader(run.memory_group)]() mutable { return reader.read(); };
   return setup;
 }
@@ -96,6 +107,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       startup_(loop_.io(), run_, gang_),
       services_(loop_, shutdown_.pending_work(), run_, gang_, attempt_),
       reporter_(loop_, run_, gang_, services_, attempt_),
+      facts_(loop_, run_, gang_),
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
       suspend_requests_(loop_, shutdown_, run.options, gang_),
       standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),
@@ -282,6 +294,14 @@ void Agent::act(const gang::StallBegun& stall) {
   environment[kHangPidsVariable] = join(attempt_->results().living_pids(), ",");
   environment[kHangNodeVariable] = to_string(attempt_->plan().placement.node_rank);
   control_.hangs().hook().run(std::move(environment));
+}
+
+void Agent::act(const gang::StatusQuery& wanted) {
+  if (wanted.what == gang::kFactsQuestion) {
+    facts_.describe(wanted.number);
+  } else {
+    reporter_.describe(wanted);
+  }
 }
 
 void Agent::act(const gang::SuspendNotice& notice) {

@@ -6,6 +6,7 @@
 #include "agent/attempt.hpp"
 #include "agent/early_standbys.hpp"
 #include "agent/evidence_keeper.hpp"
+#include "agent/facts_reporter.hpp"
 #include "agent/job_control.hpp"
 #include "agent/job_record.hpp"
 #include "agent/launcher_link.hpp"
@@ -50,7 +51,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   void act(const gang::SuspendNotice& notice) override;
   void act(const gang::Hung& hung) override;
   void act(const gang::StallBegun& stall) override;
-  void act(const gang::StatusQuery& wanted) override { reporter_.describe(wanted); }
+  void act(const gang::StatusQuery& wanted) override;
   void act(const gang::StatusReport& status) override { control_.take_status(status); }
   void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
   [[nodiscard]] Result<AttemptPorts> reserve_ports() override { return services_.prepare(); }
@@ -82,6 +83,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   StartupExchange startup_;
   ServiceRequests services_;
   StatusReporter reporter_;
+  FactsReporter facts_;
   JobControl control_;
   SuspendRequests suspend_requests_;
   Standbys standbys_;

@@ -55,6 +55,7 @@ void Agent::on_job_end(const JobEnd& end) {
           .memory_peak = record_.is_wanted() ? read_memory_peak(run_.memory_group) : std::nullopt});
   standbys_.end();
   reporter_.end();
+  facts_.end();
   control_.end(end.reason);
   loop_.page().decide(end.exit_code);
   if (attempt_) {

@@ -257,7 +257,8 @@ void JobControl::take_status(const gang::StatusReport& status) {
   if (question.waiting.empty() || status.number != question.number) {
     return;  // too late
   }
-  question.lines.push_back(status.text);
+  question.lines.push_back(&question == &status_question_ ? control::add_difference(status.text, status.differs)
+                                                          : status.text);
   question.ranks.push_back(status.ranks);
   question.missing = status.missing;
   if (question.missing == 0) {

@@ -5,6 +5,7 @@
 #include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
 #include "gang/net/token.hpp"
+#include "gang/preflight_values.hpp"
 #include "platforms/facts.hpp"
 #include "platforms/placement.hpp"
 
@@ -41,6 +42,12 @@ enum class ScaleUp {
   Now         ///< the job restarts for them
 };
 
+/// Comparison of the nodes when they meet.
+enum class ComparesNodes {
+  Auto,  ///< where the job has three or more; the leader's choice counts
+  Never
+};
+
 /// Choice of the leader. A job of one node leads itself and does not listen.
 enum class Lead {
   Never,             ///< another agent leads
@@ -60,6 +67,7 @@ struct GangOptions {
   RestartPolicy restarts;
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
+  ComparesNodes preflight = ComparesNodes::Auto;
   std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// Time that ranks may run on after the first exit with 0; empty: no limit.
@@ -88,6 +96,7 @@ struct GangConfig {
   std::string last_verdict;  ///< verdict of the last earlier run; empty: unknown
   /// Sorted ranks of the node in a place, for the leader; empty: only that node knows them.
   std::function<std::vector<int>(const Placement&)> ranks_at{};
+  JudgeFacts judge_facts{};  ///< empty: nodes are not asked for their facts
   /// Memory of this node, for its heartbeats.
   std::function<MemoryUse()> memory_use = [] { return MemoryUse{}; };
   std::uint64_t seed = 0;  ///< differs between agents, to spread the dials of thousands of them

@@ -295,8 +295,14 @@ json::value gang_document(const Outcome& outcome) {
     slowest.push_back(
         json::object{{"node", arrival.node.value}, {"host", arrival.host}, {"after_s", rounded(arrival.seconds)}});
   }
-  return json::object{
-      {"nodes", gang.nodes}, {"arrival_skew_s", rounded(gang.arrival_skew_seconds)}, {"slowest", std::move(slowest)}};
+  json::array outliers;
+  for (const Outlier& outlier : gang.outliers) {
+    outliers.push_back(json::object{{"node", outlier.node.value}, {"host", outlier.host}, {"differs", outlier.facts}});
+  }
+  return json::object{{"nodes", gang.nodes},
+                      {"arrival_skew_s", rounded(gang.arrival_skew_seconds)},
+                      {"slowest", std::move(slowest)},
+                      {"outliers", std::move(outliers)}};
 }
 
 json::array past_attempts_document(const Outcome& outcome) {

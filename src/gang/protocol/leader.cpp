@@ -42,6 +42,7 @@ Leader::Leader(GangConfig config, Instant now)
       silence_(gang_.config.options.heartbeat_timeout, now),
       own_ranks_(gang_),
       questions_(gang_),
+      preflight_(gang_),
       admission_(gang_),
       goodbye_(gang_),
       rendezvous_(gang_, admission_, goodbye_, now),
@@ -56,6 +57,7 @@ LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
   if (admission_.is_newcomers_call_over(now)) {
     attempt_end_.scale_up(now);
   }
+  preflight_.follow(now);
   return std::exchange(gang_.actions, {});
 }
 
@@ -70,6 +72,7 @@ std::optional<Instant> Leader::next_wake() const {
     at(silence_.next());
   }
   at(attempt_end_.next_wake());
+  at(preflight_.next_wake());
   if (gang_.state == State::Rendezvous) {
     at(rendezvous_.next_wake());
   } else if (gang_.state == State::Running) {
@@ -100,6 +103,9 @@ std::vector<std::string> Leader::awaited() const {
 void Leader::handle(const Joined& arrived, Instant now) {
   if (admission_.admit(arrived, now)) {
     rendezvous_.place(arrived.link, now);
+  }
+  if (gang_.roster.find(arrived.link) != nullptr) {
+    preflight_.ask(arrived.link, now);
   }
 }
 
@@ -152,6 +158,7 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
     rendezvous_.on_tick(now);
   }
   attempt_end_.on_tick(now);
+  preflight_.on_tick(now);
   if (attempt_end_.is_stop_overdue(now)) {
     give_up_late_nodes(now);
   }
@@ -397,8 +404,10 @@ void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
   questions_.ask(link, asked);
 }
 
-void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
-  questions_.answer(link, report);
+void Leader::take(LinkId link, const StatusReport& report, Instant now) {
+  if (!preflight_.take(link, report, now)) {
+    questions_.answer(link, report, preflight_.difference_of(link));
+  }
 }
 
 void Leader::take(LinkId link, const Announce& announce, Instant now) {
@@ -469,6 +478,7 @@ void Leader::release(LinkId link, const std::string& why, Instant now) {
     gang_.drop(link);
   }
   gang_.roster.remove(link);
+  preflight_.forget(link);
   if (seat && gang_.state == State::Rendezvous) {
     gang_.say(Level::Info, "node " + std::to_string(*seat) + ", " + name + ", left: it " + why);
   }

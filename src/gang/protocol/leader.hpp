@@ -11,6 +11,7 @@
 #include "gang/protocol/goodbye.hpp"
 #include "gang/protocol/leader_events.hpp"
 #include "gang/protocol/own_ranks.hpp"
+#include "gang/protocol/preflight.hpp"
 #include "gang/protocol/rendezvous.hpp"
 #include "gang/protocol/status_questions.hpp"
 #include "gang/protocol/suspension.hpp"
@@ -50,7 +51,7 @@ class SilenceCheck {
 ///                                 Finished
 ///
 /// It passes each event to its parts, which share GangState: Admission and Rendezvous until an attempt can start,
-/// AttemptStart, AttemptEnd and Suspension from then on, Goodbye at the end.
+/// AttemptStart, AttemptEnd and Suspension from then on, Goodbye at the end. Preflight looks on.
 ///
 /// If seats stay empty (a job of MIN to MAX nodes), the node ranks of an attempt number the occupied seats.
 class Leader {
@@ -114,6 +115,7 @@ class Leader {
   SilenceCheck silence_;
   OwnRanks own_ranks_;
   StatusQuestions questions_;
+  Preflight preflight_;
   Admission admission_;
   Goodbye goodbye_;
   Rendezvous rendezvous_;

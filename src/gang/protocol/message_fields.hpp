@@ -95,6 +95,7 @@ inline constexpr Optional<List<Text>> kHints{{4, Keep::First, kSentence}};
 inline constexpr List<Object> kOtherFailures{OtherFailures::kMostListed, Keep::First, {}};
 inline constexpr List<Object> kSlowest{3, Keep::First, {}};
 inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
+inline constexpr Optional<List<Object>> kOutliers{{16, Keep::First, {}}};
 inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
 inline constexpr Optional<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
 inline constexpr Optional<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
@@ -156,11 +157,20 @@ void describe(Io& io, PastAttempt& past) {
 }
 
 template <typename Io>
+void describe(Io& io, Outlier& outlier) {
+  io("node", outlier.node, kRank);
+  io("host", outlier.host, kName);
+  io("others", outlier.others, kNumber);
+  io("facts", outlier.facts, kSentence);
+}
+
+template <typename Io>
 void describe(Io& io, GangRecord& record) {
   io("nodes", record.nodes, kCount);
   io("arrival_skew_seconds", record.arrival_skew_seconds, Seconds{});
   io("slowest", record.slowest, kSlowest);
   io("past_attempts", record.past_attempts, kPastAttempts);
+  io("outliers", record.outliers, kOutliers);
 }
 
 template <typename Io>
@@ -312,6 +322,7 @@ void describe(Io& io, StatusReport& report) {
   io("text", report.text, kStatusText);
   io("missing", report.missing, kNumber);
   io("ranks", report.ranks, Optional<Text>{kStatusText});
+  io("differs", report.differs, kRareSentence);
 }
 
 template <typename Io>

@@ -40,7 +40,7 @@ void StatusQuestions::ask(LinkId asker, const StatusQuery& asked) {
   gang_.send(links, StatusQuery{last_question_, asked.what});
 }
 
-void StatusQuestions::answer(LinkId link, const StatusReport& report) {
+void StatusQuestions::answer(LinkId link, const StatusReport& report, const std::string& differs) {
   const auto found = questions_.find(report.number);
   if (found == questions_.end() || found->second.awaited.erase(link) == 0) {
     return;
@@ -52,7 +52,7 @@ void StatusQuestions::answer(LinkId link, const StatusReport& report) {
   if (is_here) {
     gang_.send(question.asker,
                StatusReport{question.number, is_too_much ? std::string() : report.text,
-                            static_cast<int>(question.awaited.size()), own_ranks(*gang_.roster.find(link))});
+                            static_cast<int>(question.awaited.size()), own_ranks(*gang_.roster.find(link)), differs});
   }
   if (question.awaited.empty() || !is_here) {
     questions_.erase(found);

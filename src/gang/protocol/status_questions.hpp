@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <string>
 
 namespace muster::gang {
 
@@ -17,7 +18,8 @@ class StatusQuestions {
   explicit StatusQuestions(GangState& gang) : gang_(gang) {}
 
   void ask(LinkId asker, const StatusQuery& asked);
-  void answer(LinkId link, const StatusReport& report);
+  /// `differs`: see `StatusReport`.
+  void answer(LinkId link, const StatusReport& report, const std::string& differs);
 
  private:
   /// A query that waits for reports.

@@ -85,6 +85,12 @@ std::string heartbeat_bytes(double at, std::int64_t step, std::uint32_t sequence
   return bytes;
 }
 
+TEST(StatusLine, SaysHowANodeDiffers) {
+  EXPECT_EQ(add_difference(R"({"node":0})", "torch 2"), R"({"node":0,"differs":"torch 2"})");
+  EXPECT_EQ(add_difference(R"({"node":0})", ""), R"({"node":0})");
+  EXPECT_EQ(add_difference("rubbish", "torch 2"), "rubbish");
+}
+
 TEST(Heartbeats, AreReadFromTheFileOfAWorker) {
   const auto heartbeat = parse_heartbeat(heartbeat_bytes(12.5, 84'925, 2, R"({"loss":0.5})"));
   ASSERT_TRUE(heartbeat);

@@ -52,7 +52,8 @@ JobEnd some_end() {
           .gang = {.nodes = 4,
                    .arrival_skew_seconds = 1.5,
                    .slowest = {{{3}, "c", 1.5}, {{1}, "b", 0.5}},
-                   .past_attempts = {{0, "worker failed"}, {1, "node lost", true, {"why", "ValueError"}}}}};
+                   .past_attempts = {{0, "worker failed"}, {1, "node lost", true, {"why", "ValueError"}}},
+                   .outliers = {{{2}, "c", 3, "driver 570.86 (580.95)"}}}};
 }
 
 Join some_join() {
@@ -137,6 +138,7 @@ std::vector<Message> all_messages() {
           Hung{1, "all ranks are at a.py:3", {}},
           Hung{1, "rank 3 is at b.py:4", {3, 7}},
           StatusReport{7, R"({"node":0})", 2},
+          StatusReport{7, R"({"node":0})", 2, "0-7", "driver 570.86 (580.95)"},
           Suspend{1, {"SIGTERM", std::chrono::milliseconds(26'000), false}},
           Suspend{1, {"SIGTERM", {}, true}},
           Admitted{NodeRank{3}, 7.5},

@@ -162,6 +162,7 @@ class LeaderScenario {
   std::optional<JobEnd> end;        ///< the last one that was told
   std::optional<Start> last_start;  ///< of the node with the highest rank
   StatusReport last_report;
+  std::vector<std::string> announced;
   std::uint16_t port = 4'000;  ///< the last one that was reserved
   bool answers_port = true;
   int wakes = 0;
@@ -183,6 +184,8 @@ class LeaderScenario {
       last_start = *start;
     } else if (const auto* const report = std::get_if<StatusReport>(&sent.message)) {
       last_report = *report;
+    } else if (const auto* const line = std::get_if<Announce>(&sent.message)) {
+      announced.push_back(line->text);
     }
   }
 
