@@ -89,7 +89,7 @@ class Simulation {
     void act(const gang::StartAttempt& wanted) override { simulation_.on_start(wanted.start, wanted.merged); }
     void act(const gang::StopAttempt& /*stop*/) override { simulation_.on_stop(node_); }
     void act(const gang::SuspendNotice& notice) override { simulation_.on_delivered(notice); }
-    void act(const gang::StatusQuery& wanted) override { simulation_.describe_ranks(node_, wanted.number); }
+    void act(const gang::StatusQuery& wanted) override { simulation_.answer(node_, wanted); }
     void act(const gang::StatusReport& status) override { simulation_.on_described(status); }
     void on_job_end(const JobEnd& end) override { simulation_.on_leave(end); }
     void on_gang_closed() override { ++simulation_.done_; }
@@ -109,6 +109,7 @@ class Simulation {
   void give_notice();
   void on_delivered(const gang::SuspendNotice& notice);
   void ask_where_ranks_are();
+  void answer(int node, const gang::StatusQuery& wanted);
   void describe_ranks(int node, int question);
   void on_described(const gang::StatusReport& status);
   void begin_holding();
@@ -248,6 +249,26 @@ void Simulation::ask_where_ranks_are() {
 }
 
 /// Eight ranks in a collective, but for one of one node.
+/// A node with eight GPUs tells such facts (docs/preflight.md).
+void Simulation::answer(int node, const gang::StatusQuery& wanted) {
+  if (wanted.what != gang::kFactsQuestion) {
+    describe_ranks(node, wanted.number);
+    return;
+  }
+  std::string ports;
+  std::string devices;
+  for (int i = 0; i < 8; ++i) {
+    const std::string separator = i == 0 ? "\"" : ",\"";
+    ports += separator + "mlx5_" + std::to_string(i) + R"(":"400 Gb/s")";
+    devices += separator + "0000:1" + std::to_string(i) + R"(:00.0":"x16 32.0 GT/s PCIe")";
+  }
+  agents_[static_cast<std::size_t>(node - 1)]->notify(gang::StatusReport{
+      wanted.number, R"({"kernel":"5.15.0-1066","muster":"0.1.0","Python":"3.11","torch":"2.7.1","NCCL":"2.26.2",)"
+                     R"("CUDA":"12.8.1","driver":"580.95.05","devices":"8 NVIDIA H100","CPUs":192,"memory":2.16e12,)"
+                     R"("memory limit":1e18,"/dev/shm":1.08e12,"open files":1048576,"port":{)" +
+                         ports + R"(},"device":{)" + devices + "}}"});
+}
+
 void Simulation::describe_ranks(int node, int question) {
   constexpr int kRanks = 8;
   hang::Evidence evidence;
