@@ -6,6 +6,7 @@
 #include "options/readers.hpp"
 #include "platforms/cluster.hpp"
 #include "requests.hpp"
+#include "run/cache_options.hpp"
 #include "run/hang_variables.hpp"
 #include "run/standby_options.hpp"
 #include "standby/standby_rules.hpp"
@@ -168,6 +169,11 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "The first standby is made so long after the workers have started, when they are done with their own imports. "
      "Default: 60.",
      kInto<&StandbyOptions::after, read_seconds>},
+    {"compile-cache", "DIR", "First step",
+     "Keep what compilers make (torch.compile, Triton, and others) in this shared folder, and put it onto each node's "
+     "own disk before "
+     "the workers start. off is the default.",
+     kInto<&CacheOptions::store, read_cache_store>},
     {"grace", "SECONDS", "Stopping",
      "Time between asking workers to end (SIGTERM) and killing them. Default: 30. A repeated request leaves it as it "
      "is; "

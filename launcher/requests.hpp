@@ -138,6 +138,8 @@ template <typename Request>
 [[nodiscard]] Result<ConsoleTimes> read_console_times(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::string> read_folder(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::vector<std::string>> read_success_roles(const Sourced<std::string>& given);
+/// --compile-cache: the absolute path of the folder; empty for "off".
+[[nodiscard]] Result<std::optional<Sourced<std::string>>> read_cache_store(const Sourced<std::string>& given);
 /// --store: its source where the agent serves the store.
 [[nodiscard]] Result<std::optional<Source>> read_agent_store(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given);

@@ -111,11 +111,13 @@ Agent::Agent(const RunContext& run, GuardLink link)
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
       suspend_requests_(loop_, shutdown_, run.options, gang_),
       standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),
-      early_standbys_(loop_, run_, standbys_) {
+      early_standbys_(loop_, run_, standbys_),
+      caches_(loop_, run_) {
   services_.on_ranks_met = [this](std::chrono::nanoseconds time) {
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
     record({.kind = ledger::Kind::RanksMet});
   };
+  caches_.record = [this](ledger::Event event) { record(std::move(event)); };
   reporter_.standbys = [this] { return standbys_.ready(); };
   record_.ranks = [this] { return reporter_.rank_states(); };
   record_.asked = [this] { return reporter_.asked(); };
@@ -137,6 +139,7 @@ int Agent::run() {
   if (const auto contributed = opened ? startup_.contribute() : opened; contributed) {
     startup_.start();  // first: the gang hears at once whether this node is ready
     early_standbys_.start();
+    fill_caches();
     gang_.start();
   } else {  // the gang never hears of this node
     on_job_end(make_end(EndKind::SystemRefused, contributed.error().message));
@@ -144,6 +147,14 @@ int Agent::run() {
   }
   shutdown_.run();
   return shutdown_.has_begun() ? outcome_.end.exit_code : exit_code_of(EndKind::SystemRefused);
+}
+
+/// While this node waits for others.
+void Agent::fill_caches() {
+  if (caches_.are_wanted()) {
+    startup_.wait_for("compile caches");
+    caches_.fill([this] { startup_.wait_for(""); });
+  }
 }
 
 // --- Events of the loop -------------------------------------------------------------------------
@@ -245,6 +256,7 @@ void Agent::act(const gang::StartAttempt& wanted) {
       standbys_};
   early_standbys_.cancel();
   standbys_.begin_attempt(plan);
+  caches_.begin_attempt(plan);
   attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, loop_.queues(), std::move(plan),
                                        std::move(services));
   shutdown_.pending_work().add(name_of(*attempt_), [this] { return attempt_->describe_living(); });
@@ -308,6 +320,7 @@ void Agent::act(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().placement.attempt);
   record({.kind = ledger::Kind::Notice, .text = notice.source + (notice.is_withdrawn ? " (withdrawn)" : "")});
   suspend_requests_.on_delivered();
+  caches_.keep();
   control_.confirm_notice(attempt_->take_notice(notice.is_withdrawn, run_.options.suspend.worker_signal));
   log_info(notice.is_withdrawn ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                                : "the job is to be suspended (" + notice.source + "): the workers have " +
@@ -334,6 +347,7 @@ void Agent::on_over() {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }
   keep_evidence();
+  caches_.keep();
   progress_.check([this](std::optional<bool> made_progress) {
     gang::AttemptOver over = attempt_->results().over();
     over.made_progress = made_progress;

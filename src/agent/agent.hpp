@@ -4,6 +4,7 @@
 // Private to src/agent.
 
 #include "agent/attempt.hpp"
+#include "agent/compile_caches.hpp"
 #include "agent/early_standbys.hpp"
 #include "agent/evidence_keeper.hpp"
 #include "agent/facts_reporter.hpp"
@@ -41,6 +42,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   void on_guard_lost() override;
   void stop(int signal);
   [[nodiscard]] std::unique_ptr<LauncherLink> connect_launcher();
+  void fill_caches();
 
   // Requests of the gang.
   void act(const gang::StartAttempt& wanted) override;
@@ -70,6 +72,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
 
   // End of the job: drained output and exit report.
   void finalize();
+  void finalize_evidence();
   [[nodiscard]] std::function<Result<>()> conclude() override;
   void print_exit_report(const Result<>& report) override;
 
@@ -88,6 +91,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   SuspendRequests suspend_requests_;
   Standbys standbys_;
   EarlyStandbys early_standbys_;
+  CompileCaches caches_;
   std::unique_ptr<Attempt> attempt_;  ///< null: none has started
   Outcome outcome_;  ///< filled in as the job goes on; `notices` has the keys that ranks waited for in the store
 };

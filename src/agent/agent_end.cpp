@@ -16,6 +16,7 @@ namespace {
 
 // Names of pending work.
 constexpr const char* kGoodbye = "goodbye of the gang";
+constexpr const char* kCaches = "new entries of compile caches";
 constexpr const char* kEvidence = "copies of what the workers wrote about their end";
 
 /// True where rank 0 serves PyTorch's store. MPI ranks get MASTER_PORT as well, but do not meet there.
@@ -73,8 +74,19 @@ void Agent::on_job_end(const JobEnd& end) {
   }
 }
 
-/// The report names the evidence that is kept. After success there is none.
+/// The report is the last text, so it waits for the lines about caches.
 void Agent::finalize() {
+  constexpr std::chrono::seconds kCachesAfterSuccess{15};
+  constexpr std::chrono::seconds kCachesAfterFailure{5};
+  shutdown_.pending_work().add(kCaches);
+  caches_.end(outcome_.end.verdict == Verdict::Succeeded ? kCachesAfterSuccess : kCachesAfterFailure, [this] {
+    finalize_evidence();
+    shutdown_.pending_work().remove(kCaches);
+  });
+}
+
+/// The report names the evidence that is kept. After success there is none.
+void Agent::finalize_evidence() {
   if (outcome_.end.verdict == Verdict::Succeeded) {
     shutdown_.finalize();
     return;

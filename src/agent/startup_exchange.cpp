@@ -228,6 +228,17 @@ void StartupExchange::on_inputs_changed(const std::string& waits_for) {
   if (!has_started_) {  // before a restart the leader logs what it waits for
     log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
   }
+  missing_input_ = waits_for;
+  tell_gang();
+}
+
+void StartupExchange::wait_for(const std::string& what) {
+  other_wait_ = what;
+  tell_gang();
+}
+
+void StartupExchange::tell_gang() {
+  const std::string& waits_for = missing_input_.empty() ? other_wait_ : missing_input_;
   gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
 }
 

@@ -116,6 +116,8 @@ class StartupExchange {
   [[nodiscard]] Result<> contribute();
   /// Watches the input files. Called again after an attempt, since another one may follow.
   void start();
+  /// This node is not ready before this is over, such as "compile caches"; empty: it is.
+  void wait_for(const std::string& what);
   /// An attempt starts, or the job ends: watches no longer.
   void cancel();
 
@@ -125,6 +127,7 @@ class StartupExchange {
 
  private:
   void on_inputs_changed(const std::string& waits_for);
+  void tell_gang();
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
   [[nodiscard]] std::string find_route();
   [[nodiscard]] Result<> contribute_table();
@@ -135,7 +138,9 @@ class StartupExchange {
   InputWatcher inputs_;
   RankTableExchange table_;
   RoutePlanVote route_;
-  bool has_started_ = false;  ///< an attempt
+  std::string missing_input_;  ///< empty: none
+  std::string other_wait_;     ///< empty: none
+  bool has_started_ = false;   ///< an attempt
 };
 
 }  // namespace muster

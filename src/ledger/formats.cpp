@@ -17,7 +17,7 @@ struct KindNames {
   const char* number;  ///< name of Event::number
 };
 
-constexpr std::array<KindNames, 13> kKinds = {{{"joining", ""},
+constexpr std::array<KindNames, 15> kKinds = {{{"joining", ""},
                                                {"attempt started", "workers"},
                                                {"worker started", "pid"},
                                                {"first output", ""},
@@ -29,6 +29,8 @@ constexpr std::array<KindNames, 13> kKinds = {{{"joining", ""},
                                                {"stalled", ""},
                                                {"notice", ""},
                                                {"attempt over", ""},
+                                               {"caches filled", "entries"},
+                                               {"caches kept", "entries"},
                                                {"job ended", "code"}}};
 
 const KindNames& names_of(Kind kind) {

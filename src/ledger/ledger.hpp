@@ -24,6 +24,8 @@ enum class Kind {
   Stalled,         ///< the job has been reported to stand still; `text`: the ranks that are named
   Notice,          ///< the job is to be suspended, or goes on; `text`: who says so
   AttemptOver,     ///< no process is left here
+  CachesFilled,    ///< compilers' caches have got entries; `number`: how many
+  CachesKept,      ///< new entries of compilers' caches are in a pack; `number`: how many
   JobEnded         ///< `number`: exit code of the job; `text`: the reason
 };
 

@@ -60,12 +60,13 @@ struct JobRequest {
   /// The setting that makes the leader serve torch's store, where the mode knows {agent_store}; empty: rank 0 serves
   /// it.
   std::optional<Source> hosts_store;
-  bool masks_devices = false;                   ///< each worker sees only its own device, as number 0
-  std::optional<DeviceChoice> devices;          ///< visible to the workers; empty: the devices visible already
-  std::map<std::string, std::string> exported;  ///< variables for the user's program: mpirun's -x
-  std::vector<std::string> success_roles;       ///< roles that decide success; empty: as the template says
-  std::optional<NodeBinding> binding;           ///< decided for this node; empty: none was requested
-  rank_table::GenerateRequest generates;        ///< used where no rank table is supplied
+  bool masks_devices = false;                     ///< each worker sees only its own device, as number 0
+  std::optional<DeviceChoice> devices;            ///< visible to the workers; empty: the devices visible already
+  std::map<std::string, std::string> exported;    ///< variables for the user's program: mpirun's -x
+  std::map<std::string, std::string> unless_set;  ///< variables for the user's program that the user has not set
+  std::vector<std::string> success_roles;         ///< roles that decide success; empty: as the template says
+  std::optional<NodeBinding> binding;             ///< decided for this node; empty: none was requested
+  rank_table::GenerateRequest generates;          ///< used where no rank table is supplied
   std::optional<Sourced<rank_table::NetworkFile>> network;  ///< assigns the ranks anew
   std::optional<rank_table::RouteRequest> route;            ///< ranks that all nodes may agree on
 };

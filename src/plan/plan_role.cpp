@@ -44,6 +44,11 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
       environment[name] = fill_placeholders(text, values);
     }
   }
+  for (const auto& [name, value] : shared.input.job.unless_set) {
+    if (runs_users_program(shared.role) && !shared.input.snapshot.has(name)) {
+      environment.emplace(name, value);
+    }
+  }
   return environment;
 }
 

@@ -5,6 +5,7 @@
 #include "base/console_time.hpp"
 #include "base/when.hpp"
 #include "process/inherited.hpp"
+#include "run/cache_options.hpp"
 #include "run/hang_options.hpp"
 #include "run/selection.hpp"
 #include "run/standby_options.hpp"
@@ -77,6 +78,7 @@ struct RunOptions {
   SuspendOptions suspend;
   HangOptions hangs;
   StandbyOptions standby;
+  CacheOptions caches;
   std::string state_folder;  ///< of the job, kept between its runs; empty: not wanted
   std::string host_name;
   std::optional<LauncherInfo> launcher;  ///< empty: not started by a remote launcher

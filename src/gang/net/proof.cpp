@@ -1,4 +1,4 @@
-// Proves the knowledge of a job's secret: HMAC with SHA-256, as hexadecimal digits.
+// Proves the knowledge of a job's secret: HMAC with SHA-256, as hexadecimal digits; and checksums alike.
 #include "gang/net/channel.hpp"
 #include "gang/net/token.hpp"
 
@@ -40,6 +40,16 @@ std::string prove(std::string_view secret, std::string_view text) {
 bool is_proof(std::string_view proof, std::string_view secret, std::string_view text) {
   const std::string wanted = prove(secret, text);
   return proof.size() == wanted.size() && CRYPTO_memcmp(proof.data(), wanted.data(), wanted.size()) == 0;
+}
+
+std::string sha256(std::string_view bytes) {
+  start_openssl();
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+    throw std::runtime_error("SHA-256: " + openssl_error());
+  }
+  return hexadecimal(digest.data(), size);
 }
 
 }  // namespace muster::gang

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads the secret token that a job's agents share, derives the key from it, and proves that a process knows a
-// secret. docs/gang.md says where a token comes from.
+// secret. docs/gang.md says where a token comes from. Computes checksums, since OpenSSL has one door.
 
 #include "base/result.hpp"
 
@@ -63,5 +63,8 @@ struct TokenFile {
 
 /// Verifies a proof in constant time.
 [[nodiscard]] bool is_proof(std::string_view proof, std::string_view secret, std::string_view text);
+
+/// The SHA-256 checksum of the bytes: 64 hexadecimal digits.
+[[nodiscard]] std::string sha256(std::string_view bytes);
 
 }  // namespace muster::gang

@@ -1,0 +1,130 @@
+// Chooses where compilers' caches are on this node.
+#include "compile_cache_request.hpp"
+
+#include "base/text.hpp"
+#include "compile_cache/cache_table.hpp"
+#include "process/helper_process.hpp"
+#include "requests.hpp"
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::seconds kFolderTimeout{2};
+constexpr char kNone = '!';  // in front of the reasons why there is no folder
+
+/// Why a folder on this file system would not help: it takes the job's memory, or it is no disk of this node. Empty: it would.
+std::string problem_of_disk(const std::string& place) {
+  constexpr auto kNetworks =
+      std::to_array<unsigned long>({NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CEPH_SUPER_MAGIC, V9FS_MAGIC,
+                                    0xFF534D42UL,    // CIFS
+                                    0xFE534D42UL,    // SMB 2
+                                    0x0BD00BD0UL,    // Lustre
+                                    0x47504653UL,    // GPFS
+                                    0x19830326UL});  // BeeGFS
+  struct statfs disk {};
+  if (::statfs(place.c_str(), &disk) != 0) {
+    return system_error("it cannot be read", errno).message;
+  }
+  const auto type = static_cast<unsigned long>(disk.f_type) & 0xFFFFFFFFUL;
+  return type == TMPFS_MAGIC || type == RAMFS_MAGIC ? "it takes the job's memory"
+         : contains(kNetworks, type)                ? "it is no disk of this node"
+                                                    : "";
+}
+
+/// Why the folder cannot be used; empty: it can.
+std::string problem_of_folder(const std::string& place, const std::string& folder, bool makes_folder) {
+  constexpr mode_t kOwnersAlone = 0700;
+  if (std::string problem = problem_of_disk(place); !problem.empty()) {
+    return problem;
+  }
+  if (makes_folder && ::mkdir(folder.c_str(), kOwnersAlone) != 0 && errno != EEXIST) {
+    return system_error("no folder can be made there", errno).message;
+  }
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0) {
+    return errno == ENOENT && ::access(place.c_str(), W_OK | X_OK) == 0 ? "" : "no folder can be made there";
+  }
+  const bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 022U) == 0;
+  return is_ours ? "" : "'" + folder + "' belongs to somebody else";
+}
+
+/// The folder in the first place that is fit for it; else kNone and the reasons.
+std::string choose_cache_folder(const std::vector<std::string>& places, bool makes_folder) {
+  std::string problems;
+  for (const std::string& place : places) {
+    std::string folder = place + "/muster-cache-" + std::to_string(::geteuid());
+    const std::string problem = problem_of_folder(place, folder, makes_folder);
+    if (problem.empty()) {
+      return folder;
+    }
+    problems += (problems.empty() ? "" : "; ") + place + ": " + problem;
+  }
+  return kNone + problems;
+}
+
+std::vector<std::string> places_for_folder(const Snapshot& snapshot) {
+  std::vector<std::string> places;
+  const std::string named = snapshot.variable("TMPDIR").value_or("");
+  if (named.starts_with('/')) {
+    places.push_back(std::filesystem::path(named).lexically_normal().string());
+  }
+  places.insert(places.end(), {"/tmp", "/var/tmp"});
+  return places;
+}
+
+}  // namespace
+
+Result<std::optional<Sourced<std::string>>> read_cache_store(const Sourced<std::string>& given) {
+  if (given.value == "off") {
+    return std::optional<Sourced<std::string>>();
+  }
+  const std::string path = TRY(read_file_name(given));
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  return std::optional(Sourced<std::string>{failed ? path : whole.lexically_normal().string(), given.source});
+}
+
+std::string add_compile_caches(PlanInput& input, const CacheOptions& options, bool makes_folder) {
+  if (!options.store) {
+    return {};
+  }
+  auto& decisions = input.cluster.decisions;
+  const std::string& source = options.store->source.name;
+  const auto work = [places = places_for_folder(input.snapshot), makes_folder] {
+    return choose_cache_folder(places, makes_folder);
+  };
+  std::string folder =
+      HelperTask::wait_for({work, kFolderTimeout}).value_or(kNone + std::string("a disk does not answer"));
+  if (folder.front() == kNone) {
+    const std::string why = "this node has no place for them: " + folder.substr(1);
+    input.cluster.notices.push_back("compile caches: " + why + "; going on without");
+    decisions.push_back({"compile_cache", "off", why});
+    return {};
+  }
+  decisions.push_back({"compile_cache", options.store->value, source});
+  for (const compile_cache::CacheRow& row : compile_cache::builtin_table().rows) {
+    const std::string field = "compile_cache." + row.variable;
+    const auto exported = input.job.exported.find(row.variable);
+    if (exported != input.job.exported.end()) {
+      decisions.push_back({field, exported->second, "-x of mpirun"});
+    } else if (const auto own = input.snapshot.variable(row.variable)) {
+      decisions.push_back({field, *own, row.variable});
+    } else {
+      input.job.unless_set[row.variable] = folder + "/" + row.folder;
+      decisions.push_back({field, folder + "/" + row.folder, source});
+    }
+  }
+  return folder;
+}
+
+}  // namespace muster

@@ -1,0 +1,430 @@
+// Moves entries between packs and the folder of this node. Nothing here follows a link.
+#include "agent/cache_files.hpp"
+
+#include "agent/cache_packs.hpp"
+#include "base/file_io.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "compile_cache/cache_table.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace muster::compile_cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kFolderMode = 0700;
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::size_t kMostFiles = 200'000;
+constexpr std::string_view kStaging = ".adding-";
+constexpr std::time_t kStaleStaging = 86'400;
+constexpr std::size_t kManyPacks = 8;
+constexpr std::size_t kMostNotices = 5;
+
+std::int64_t nanoseconds_of(const timespec& time) {
+  return time.tv_sec * kNanoseconds + time.tv_nsec;
+}
+
+UniqueFd open_folder(int parent, const std::string& name) {
+  return UniqueFd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/// The folder of this node, if nobody else can write there.
+Result<UniqueFd> open_own_folder(const std::string& path) {
+  UniqueFd folder = open_folder(AT_FDCWD, path);
+  struct stat status {};
+  if (!folder || ::fstat(folder.get(), &status) != 0) {
+    return system_error("cannot open '" + path + "'", errno);
+  }
+  if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Error{ErrorKind::BadData, "'" + path + "' belongs to somebody else"};
+  }
+  return folder;
+}
+
+enum class Missing {
+  Stays,
+  IsMade
+};
+
+/// Opens the folder of the file at `path` below `root`.
+UniqueFd open_parent(int root, const std::string& path, Missing missing) {
+  UniqueFd folder(::fcntl(root, F_DUPFD_CLOEXEC, 3));
+  for (std::size_t begin = 0, end = path.find('/'); folder && end != std::string::npos; end = path.find('/', begin)) {
+    const std::string name = path.substr(begin, end - begin);
+    if (missing == Missing::IsMade) {
+      (void)::mkdirat(folder.get(), name.c_str(), kFolderMode);
+    }
+    folder = open_folder(folder.get(), name);
+    begin = end + 1;
+  }
+  return folder;
+}
+
+std::string name_at_end(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_there(int root, const std::string& path) {
+  struct stat status {};
+  return ::fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// --- From packs into the folder -------------------------------------------------------------------
+
+/// A folder beside the caches for entries that are not whole yet. Removed at the end.
+class Staging {
+ public:
+  explicit Staging(const std::string& folder, int root) : folder_(folder) {
+    const auto digits = random_digits(4);
+    name_ = std::string(kStaging) + (digits ? *digits : std::to_string(::getpid()));
+    if (::mkdirat(root, name_.c_str(), kFolderMode) == 0) {
+      file_ = open_folder(root, name_);
+    }
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging() {
+    std::error_code failed;
+    fs::remove_all(fs::path(folder_) / name_, failed);
+  }
+  [[nodiscard]] int file() const { return file_.get(); }
+
+ private:
+  std::string folder_;
+  std::string name_;
+  UniqueFd file_;
+};
+
+void remove_stale_staging(const std::string& folder) {
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    struct stat status {};
+    const bool is_staging = entry->path().filename().string().starts_with(kStaging);
+    if (is_staging && ::lstat(entry->path().c_str(), &status) == 0 &&
+        status.st_mtime < std::time(nullptr) - kStaleStaging) {
+      std::error_code ignored;
+      fs::remove_all(entry->path(), ignored);
+    }
+  }
+}
+
+/// Entries of the pack that the folder lacks. A build is wanted only where no file of it is there.
+std::vector<const PackEntry*> find_lacking(const PackIndex& index, int root) {
+  const CacheTable& table = builtin_table();
+  std::map<std::string, bool> builds;  // whether they are there
+  std::vector<const PackEntry*> lacking;
+  for (const PackEntry& entry : index.entries) {
+    const std::string build(build_of(table, entry.path));
+    const auto known = builds.find(build);
+    const std::string& place = build.empty() ? entry.path : build;
+    const bool is_here = !build.empty() && known != builds.end() ? known->second : is_there(root, place);
+    builds[build] = is_here;
+    if (!is_here && may_be_kept(table, entry.path)) {
+      lacking.push_back(&entry);
+    }
+  }
+  return lacking;
+}
+
+Result<> stage_entry(const OpenPack& pack, const PackEntry& entry, int staging) {
+  const std::string content = TRY(read_entry(pack, entry));
+  const UniqueFd folder = open_parent(staging, entry.path, Missing::IsMade);
+  const UniqueFd file(::openat(folder.get(), name_at_end(entry.path).c_str(),
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kPrivateFileMode));
+  if (!file) {
+    return system_error("cannot write '" + entry.path + "'", errno);
+  }
+  if (const auto written = write_all(file.get(), content); written.missing > 0) {
+    return system_error("cannot write '" + entry.path + "'", written.error_number);
+  }
+  const timespec time{entry.mtime / kNanoseconds, entry.mtime % kNanoseconds};
+  const std::array<timespec, 2> times{time, time};
+  (void)::futimens(file.get(), times.data());  // ninja builds anew without it, and no other does
+  (void)::fchmod(file.get(), (entry.mode & S_IRWXU) | S_IRUSR | S_IWUSR);
+  return {};
+}
+
+/// Puts a staged entry, or the build that it is a part of, under its name. Whoever was there first stays.
+bool place_entry(const std::string& path, int staging, int root) {
+  const std::string build(build_of(builtin_table(), path));
+  const std::string& moved = build.empty() ? path : build;
+  const UniqueFd from = open_parent(staging, moved, Missing::Stays);
+  const UniqueFd to = open_parent(root, moved, Missing::IsMade);
+  const std::string name = name_at_end(moved);
+  if (!from || !to) {
+    return false;
+  }
+  if (!build.empty()) {
+    (void)::renameat(from.get(), name.c_str(), to.get(), name.c_str());
+    return is_there(root, path);
+  }
+  return ::linkat(from.get(), name.c_str(), to.get(), name.c_str(), 0) == 0;
+}
+
+std::uint64_t size_of(const std::vector<const PackEntry*>& entries) {
+  std::uint64_t size = 0;
+  for (const PackEntry* const entry : entries) {
+    size += entry->size;
+  }
+  return size;
+}
+
+/// True if a twentieth of the disk stays free.
+bool has_disk_room(int root, std::uint64_t bytes) {
+  constexpr std::uint64_t kPart = 20;
+  struct statvfs disk {};
+  if (::fstatvfs(root, &disk) != 0) {
+    return false;
+  }
+  return disk.f_bavail * disk.f_frsize >= bytes + disk.f_blocks * disk.f_frsize / kPart;
+}
+
+/// Adds all that the folder lacks of a pack, or nothing.
+Result<> add_pack(const OpenPack& pack, const CachePlaces& places, int root, CacheReport& report) {
+  const auto lacking = find_lacking(pack.index, root);
+  if (lacking.empty()) {
+    return {};
+  }
+  if (!has_disk_room(root, size_of(lacking))) {
+    return Error{ErrorKind::System, "the disk of '" + places.folder + "' has too little room"};
+  }
+  const Staging staging(places.folder, root);
+  for (const PackEntry* const entry : lacking) {
+    TRY(stage_entry(pack, *entry, staging.file()));
+  }
+  for (const PackEntry* const entry : lacking) {
+    if (place_entry(entry->path, staging.file(), root)) {
+      ++report.entries;
+      report.bytes += entry->size;
+    }
+  }
+  return {};
+}
+
+// --- From the folder into a pack ------------------------------------------------------------------
+
+/// A regular file of ours, with its path behind `prefix` bytes; empty: it is something else.
+std::optional<CacheFile> find_file(const std::string& path, std::size_t prefix) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) {
+    return std::nullopt;
+  }
+  return CacheFile{path.substr(prefix), static_cast<std::uint64_t>(status.st_size), nanoseconds_of(status.st_mtim)};
+}
+
+/// The files of all caches.
+std::vector<CacheFile> find_files(const std::string& folder) {
+  std::vector<CacheFile> files;
+  for (const CacheRow& row : builtin_table().rows) {
+    std::error_code failed;
+    fs::recursive_directory_iterator entry(folder + "/" + row.folder, failed);
+    for (const fs::recursive_directory_iterator end; !failed && entry != end && files.size() < kMostFiles;
+         entry.increment(failed)) {
+      if (auto file = find_file(entry->path().string(), folder.size() + 1)) {
+        files.push_back(std::move(*file));
+      }
+    }
+  }
+  return files;
+}
+
+/// Reads a file that nobody changes meanwhile; empty: it is gone, changes, or is reached by a link.
+std::optional<std::string> read_settled(int root, const CacheFile& file, unsigned& mode) {
+  const UniqueFd folder = open_parent(root, file.path, Missing::Stays);
+  const UniqueFd opened(
+      ::openat(folder.get(), name_at_end(file.path).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const auto is_unchanged = [&] {
+    struct stat status {};
+    const bool is_read = opened && ::fstat(opened.get(), &status) == 0 && S_ISREG(status.st_mode);
+    mode = status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+    return is_read && static_cast<std::uint64_t>(status.st_size) == file.size &&
+           nanoseconds_of(status.st_mtim) == file.mtime;
+  };
+  if (!is_unchanged()) {
+    return std::nullopt;
+  }
+  auto [bytes, error_number] = read_up_to(opened.get(), file.size + 1);
+  const bool is_whole = error_number == 0 && bytes.size() == file.size && is_unchanged();
+  return is_whole ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+/// The content of a file that may be kept; empty: it may not.
+std::optional<std::string> read_whole(int root, const CacheFile& file, unsigned& mode) {
+  auto content = read_settled(root, file, mode);
+  return content && is_whole_program(file.path, *content) ? std::move(content) : std::nullopt;
+}
+
+struct Content {
+  PackEntry entry;
+  std::string bytes;
+};
+
+/// The build of the item, or its path.
+template <typename Item>
+std::string_view group_of(const Item& item) {
+  const std::string_view build = build_of(builtin_table(), item.path);
+  return build.empty() ? std::string_view(item.path) : build;
+}
+
+/// Adds the items to the pack, a build as a whole or not at all. `read` gives the content of one; empty: it may not be packed.
+template <typename Item, typename Read>
+Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read) {
+  std::ranges::stable_sort(items, std::ranges::less(), group_of<Item>);
+  for (auto begin = items.begin(); begin != items.end();) {
+    const auto end =
+        std::find_if(begin, items.end(), [&](const Item& item) { return group_of(item) != group_of(*begin); });
+    std::vector<Content> contents;
+    for (auto item = begin; item != end; ++item) {
+      if (auto content = read(*item)) {
+        contents.push_back(std::move(*content));
+      }
+    }
+    const bool is_whole = contents.size() == static_cast<std::size_t>(end - begin);
+    if (is_whole && writer.index().entries.size() + contents.size() <= kMostEntries) {
+      for (Content& content : contents) {
+        TRY(writer.add(std::move(content.entry), content.bytes));
+      }
+    }
+    begin = end;
+  }
+  return {};
+}
+
+Result<> add_files(PackWriter& writer, const std::vector<CacheFile>& files, int root, CacheReport& report) {
+  const auto read = [root](const CacheFile& file) -> std::optional<Content> {
+    Content content{{file.path, 0, 0, file.mtime, {}}, {}};
+    auto bytes = read_whole(root, file, content.entry.mode);
+    content.bytes = std::move(bytes).value_or("");
+    return bytes ? std::optional(std::move(content)) : std::nullopt;
+  };
+  TRY(add_items(writer, files, read));
+  for (const PackEntry& entry : writer.index().entries) {
+    ++report.entries;
+    report.bytes += entry.size;
+  }
+  return {};
+}
+
+/// Adds what the packs have to the new one, so that it replaces them. Leaves out an entry that is broken.
+Result<> merge_packs(PackWriter& writer, const std::vector<OpenPack>& packs, std::uint64_t room) {
+  std::vector<const PackIndex*> indexes;
+  indexes.reserve(packs.size());
+  for (const OpenPack& pack : packs) {
+    indexes.push_back(&pack.index);
+  }
+  const auto read = [&](const PackedEntry& one) -> std::optional<Content> {
+    auto bytes = read_entry(packs[one.pack], *one.entry);
+    return bytes ? std::optional(Content{*one.entry, std::move(*bytes)}) : std::nullopt;
+  };
+  return add_items(writer, choose_newest(builtin_table(), indexes, room), read);
+}
+
+Result<> write_pack(const CachePlaces& places, const std::vector<CacheFile>& files, const std::vector<OpenPack>& packs,
+                    int root, CacheReport& report) {
+  auto writer = TRY(PackWriter::start(places.store));
+  TRY(add_files(writer, files, root, report));
+  if (report.entries == 0) {
+    return {};
+  }
+  std::uint64_t bytes = report.bytes;
+  std::vector<std::string> replaced;
+  for (const OpenPack& pack : packs) {
+    bytes += pack.bytes;
+    replaced.push_back(pack.name);
+  }
+  if (packs.size() < kManyPacks && bytes <= kMostPacked) {
+    replaced.clear();
+  } else {
+    TRY(merge_packs(writer, packs, kMostPacked - report.bytes));
+  }
+  TRY(writer.finish());
+  remove_packs(places.store, replaced);
+  return {};
+}
+
+}  // namespace
+
+CacheReport fill_folder(const CachePlaces& places) {
+  CacheReport report;
+  const auto root = open_own_folder(places.folder);
+  if (!root) {
+    report.remarks.push_back(root.error().message);
+    return report;
+  }
+  remove_stale_staging(places.folder);
+  for (const OpenPack& pack : open_packs(places.store, report.remarks)) {
+    if (const auto added = add_pack(pack, places, root->get(), report); !added) {
+      report.remarks.push_back("leaving the pack '" + pack.name + "' alone: " + added.error().message);
+    }
+  }
+  return report;
+}
+
+CacheReport keep_new(const CachePlaces& places) {
+  CacheReport report;
+  const auto root = open_own_folder(places.folder);
+  if (!root) {
+    report.remarks.push_back(root.error().message);
+    return report;
+  }
+  std::vector<std::string> ignored;  // the start has told of them
+  const std::vector<OpenPack> packs = open_packs(places.store, ignored);
+  std::unordered_set<std::string> packed;
+  for (const OpenPack& pack : packs) {
+    for (const PackEntry& entry : pack.index.entries) {
+      packed.insert(entry.path);
+    }
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto files = choose_new(builtin_table(), find_files(places.folder), packed,
+                                std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  if (files.empty()) {
+    return report;
+  }
+  if (const auto written = write_pack(places, files, packs, root->get(), report); !written) {
+    report = {0, 0, {written.error().message}};
+  }
+  return report;
+}
+
+// --- Reports --------------------------------------------------------------------------------------
+
+std::string write_report(const CacheReport& report) {
+  std::string text = std::to_string(report.entries) + "\n" + std::to_string(report.bytes) + "\n";
+  for (const std::string& remark : report.remarks) {
+    text += one_line(remark, 400) + "\n";
+  }
+  return text;
+}
+
+CacheReport read_report(const std::string& answer) {
+  std::vector<std::string> lines = split(answer, '\n');
+  if (lines.size() < 2) {
+    return {};
+  }
+  CacheReport report{std::stoull(lines[0]), std::stoull(lines[1]), {}};
+  lines.pop_back();  // behind the last line end
+  report.remarks.assign(lines.begin() + 2, lines.end());
+  if (report.remarks.size() > kMostNotices) {
+    const std::size_t more = report.remarks.size() - kMostNotices;
+    report.remarks.resize(kMostNotices);
+    report.remarks.push_back("and " + std::to_string(more) + " more such lines");
+  }
+  return report;
+}
+
+}  // namespace muster::compile_cache

@@ -1,0 +1,34 @@
+#pragma once
+
+// Files of compilers' caches: adds what is in packs to the folder of this node, and packs what is new there (docs/first-step.md).
+// All of it blocks, so it runs in a helper process. Private to src/agent.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace muster::compile_cache {
+
+struct CachePlaces {
+  std::string folder;  ///< of this node
+  std::string store;   ///< shared, with the packs
+};
+
+/// Counts the entries that were added or kept; an answer of a helper process as text.
+struct CacheReport {
+  std::size_t entries = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> remarks;  ///< sentences about packs and files that were left alone
+};
+[[nodiscard]] std::string write_report(const CacheReport& report);
+[[nodiscard]] CacheReport read_report(const std::string& answer);
+
+/// Adds entries that the folder lacks. A file that is there stays as it is. An entry comes into the folder under its name when it is
+/// whole and has its checksum.
+[[nodiscard]] CacheReport fill_folder(const CachePlaces& places);
+
+/// Writes what is in no pack yet as a pack, which gets its name when it is on the disk. Merges packs that have become many or large.
+[[nodiscard]] CacheReport keep_new(const CachePlaces& places);
+
+}  // namespace muster::compile_cache

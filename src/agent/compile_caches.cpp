@@ -1,0 +1,142 @@
+// Decides when caches are filled and kept, and tells about it.
+#include "agent/compile_caches.hpp"
+
+#include "agent/cache_files.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "process/priority.hpp"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Time that a start may wait for its caches.
+constexpr std::chrono::seconds kFillLimit{30};
+constexpr std::chrono::minutes kKeepInterval{10};
+/// For a pack that is written at the lowest priority.
+constexpr std::chrono::minutes kKeepLimit{5};
+
+compile_cache::CachePlaces places_of(const CacheOptions& options) {
+  return {options.folder, options.store->value};
+}
+
+/// "1,214 entries (310 MB)".
+std::string describe_entries(const compile_cache::CacheReport& report, const std::string& what) {
+  constexpr std::size_t kGroup = 3;
+  constexpr std::uint64_t kMega = 1'000'000;
+  constexpr std::uint64_t kKilo = 1'000;
+  std::string count = std::to_string(report.entries);
+  for (std::size_t at = count.size(); at > kGroup; at -= kGroup) {
+    count.insert(at - kGroup, ",");
+  }
+  const std::string size = report.bytes >= kMega ? std::to_string(report.bytes / kMega) + " MB"
+                                                 : std::to_string((report.bytes + kKilo - 1) / kKilo) + " kB";
+  return count + " " + what + (report.entries == 1 ? "entry" : "entries") + " (" + size + ")";
+}
+
+void tell_remarks(const compile_cache::CacheReport& report) {
+  for (const std::string& remark : report.remarks) {
+    log_warning("compile caches: " + remark);
+  }
+}
+
+}  // namespace
+
+CompileCaches::CompileCaches(ProcessLoop& loop, const RunContext& run)
+    : run_(run), task_(loop.io(), loop.helpers()), keep_timer_(loop.io()), end_timer_(loop.io()) {}
+
+void CompileCaches::fill(std::function<void()> then) {
+  const auto work = [places = places_of(run_.options.caches)] { return write_report(fill_folder(places)); };
+  const auto on_answer = [this, then = std::move(then), began = Clock::now()](const HelperTask::Answer& answer) {
+    on_filled(answer, began);
+    then();
+  };
+  task_.add({work, kFillLimit, on_answer});
+}
+
+void CompileCaches::on_filled(const HelperTask::Answer& answer, Clock::time_point began) {
+  const std::string& store = run_.options.caches.store->value;
+  if (!answer) {
+    store_hangs_ = true;
+    log_warning("compile caches: '" + store + "' has not given all entries within " +
+                std::to_string(kFillLimit.count()) + " s, going on without the rest");
+    return;
+  }
+  const auto report = compile_cache::read_report(*answer);
+  tell_remarks(report);
+  record({.kind = ledger::Kind::CachesFilled, .number = static_cast<std::int64_t>(report.entries)});
+  if (report.entries > 0) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    log_info("compile caches: " + describe_entries(report, "") + " from " + store + " in " + format_seconds(seconds) +
+             " s");
+  }
+}
+
+void CompileCaches::begin_attempt(const LaunchPlan& plan) {
+  is_keeper_ = are_wanted() && plan.placement.node_rank.value == 0;
+  if (is_keeper_) {
+    keep_later();
+  }
+}
+
+void CompileCaches::keep_later() {
+  keep_timer_.start(kKeepInterval, [this] {
+    keep();
+    keep_later();
+  });
+}
+
+void CompileCaches::keep() {
+  constexpr int kMostQueued = 2;  // one that runs has not seen what is new now
+  if (!is_keeper_ || store_hangs_ || queued_ >= kMostQueued) {
+    return;
+  }
+  ++queued_;
+  const auto work = [places = places_of(run_.options.caches)] {
+    lower_priority(::getpid());
+    return write_report(keep_new(places));
+  };
+  task_.add({work, kKeepLimit, [this](const HelperTask::Answer& answer) { on_kept(answer); }});
+}
+
+void CompileCaches::on_kept(const HelperTask::Answer& answer) {
+  --queued_;
+  const std::string& store = run_.options.caches.store->value;
+  if (!answer) {
+    store_hangs_ = true;
+    log_warning("compile caches: '" + store + "' does not take new entries, going on without it");
+  } else {
+    const auto report = compile_cache::read_report(*answer);
+    tell_remarks(report);
+    if (report.entries > 0) {
+      record({.kind = ledger::Kind::CachesKept, .number = static_cast<std::int64_t>(report.entries)});
+      log_info("compile caches: kept " + describe_entries(report, "new ") + " in " + store);
+    }
+  }
+  if (task_.is_idle() && at_end_) {
+    end_timer_.cancel();
+    std::exchange(at_end_, nullptr)();
+  }
+}
+
+void CompileCaches::end(std::chrono::milliseconds most_time, std::function<void()> then) {
+  keep_timer_.cancel();
+  if (queued_ == 0) {
+    task_.cancel();  // the job ends before it has started
+    then();
+    return;
+  }
+  at_end_ = std::move(then);
+  end_timer_.start(most_time, [this] {
+    log_warning("compile caches: new entries are not kept: the job ends before they are in '" +
+                run_.options.caches.store->value + "'");
+    task_.cancel();
+    std::exchange(at_end_, nullptr)();
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+#pragma once
+
+// The caches of compilers of this node: filled before the first start, kept while the job runs and at its end
+// (docs/first-step.md). Private to src/agent.
+
+#include "agent/process_loop.hpp"
+#include "ledger/ledger.hpp"
+#include "plan/launch_plan.hpp"
+#include "process/helper_process.hpp"
+#include "process/timer.hpp"
+#include "run/run_context.hpp"
+
+#include <chrono>
+#include <functional>
+
+namespace muster {
+
+/// Never fails a job. Its work is done in helper processes, one after the other.
+class CompileCaches {
+ public:
+  /// The references outlive it.
+  CompileCaches(ProcessLoop& loop, const RunContext& run);
+
+  std::function<void(ledger::Event)> record;
+
+  [[nodiscard]] bool are_wanted() const { return !run_.options.caches.folder.empty(); }
+  /// Adds what this node lacks, then calls `then`: after half a minute at most.
+  void fill(std::function<void()> then);
+  /// Node 0 keeps what is new, from time to time.
+  void begin_attempt(const LaunchPlan& plan);
+  /// An attempt is over, or may be soon.
+  void keep();
+  /// The job ends. Calls `then` when nothing is kept any more, after `most_time` at the latest.
+  void end(std::chrono::milliseconds most_time, std::function<void()> then);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void on_filled(const HelperTask::Answer& answer, Clock::time_point began);
+  void on_kept(const HelperTask::Answer& answer);
+  void keep_later();
+
+  const RunContext& run_;
+  HelperTask task_;
+  Timer keep_timer_;
+  Timer end_timer_;
+  std::function<void()> at_end_;
+  bool is_keeper_ = false;  ///< this is node 0
+  bool store_hangs_ = false;
+  int queued_ = 0;  ///< calls of keep that are not done
+};
+
+}  // namespace muster
