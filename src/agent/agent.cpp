@@ -320,7 +320,7 @@ void Agent::act(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().placement.attempt);
   record({.kind = ledger::Kind::Notice, .text = notice.source + (notice.is_withdrawn ? " (withdrawn)" : "")});
   suspend_requests_.on_delivered();
-  caches_.keep();
+  caches_.on_notice();
   control_.confirm_notice(attempt_->take_notice(notice.is_withdrawn, run_.options.suspend.worker_signal));
   log_info(notice.is_withdrawn ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                                : "the job is to be suspended (" + notice.source + "): the workers have " +
@@ -347,7 +347,7 @@ void Agent::on_over() {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }
   keep_evidence();
-  caches_.keep();
+  caches_.end_attempt();
   progress_.check([this](std::optional<bool> made_progress) {
     gang::AttemptOver over = attempt_->results().over();
     over.made_progress = made_progress;

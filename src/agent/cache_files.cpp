@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace muster::compile_cache {
@@ -217,13 +218,12 @@ Result<> add_pack(const OpenPack& pack, const CachePlaces& places, int root, Cac
 
 // --- From the folder into a pack ------------------------------------------------------------------
 
-/// A regular file of ours, with its path behind `prefix` bytes; empty: it is something else.
-std::optional<CacheFile> find_file(const std::string& path, std::size_t prefix) {
+/// Adds a regular file of ours, with its path behind `prefix` bytes; nothing else is added.
+void add_file(std::vector<CacheFile>& files, const std::string& path, std::size_t prefix) {
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) {
-    return std::nullopt;
+  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) {
+    files.push_back({path.substr(prefix), static_cast<std::uint64_t>(status.st_size), nanoseconds_of(status.st_mtim)});
   }
-  return CacheFile{path.substr(prefix), static_cast<std::uint64_t>(status.st_size), nanoseconds_of(status.st_mtim)};
 }
 
 /// The files of all caches.
@@ -232,11 +232,9 @@ std::vector<CacheFile> find_files(const std::string& folder) {
   for (const CacheRow& row : builtin_table().rows) {
     std::error_code failed;
     fs::recursive_directory_iterator entry(folder + "/" + row.folder, failed);
-    for (const fs::recursive_directory_iterator end; !failed && entry != end && files.size() < kMostFiles;
-         entry.increment(failed)) {
-      if (auto file = find_file(entry->path().string(), folder.size() + 1)) {
-        files.push_back(std::move(*file));
-      }
+    while (!failed && entry != fs::recursive_directory_iterator() && files.size() < kMostFiles) {
+      add_file(files, entry->path().string(), folder.size() + 1);
+      entry.increment(failed);
     }
   }
   return files;
@@ -280,24 +278,30 @@ std::string_view group_of(const Item& item) {
   return build.empty() ? std::string_view(item.path) : build;
 }
 
+/// The contents of all items; none if one of them may not be packed.
+template <typename Item, typename Read>
+std::vector<Content> read_group(std::span<const Item> items, const Read& read) {
+  std::vector<Content> contents;
+  for (const Item& item : items) {
+    auto content = read(item);
+    if (!content) {
+      return {};
+    }
+    contents.push_back(std::move(*content));
+  }
+  return contents;
+}
+
 /// Adds the items to the pack, a build as a whole or not at all. `read` gives the content of one; empty: it may not be packed.
 template <typename Item, typename Read>
 Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read) {
   std::ranges::stable_sort(items, std::ranges::less(), group_of<Item>);
-  for (auto begin = items.begin(); begin != items.end();) {
+  for (auto begin = items.cbegin(); begin != items.cend();) {
     const auto end =
-        std::find_if(begin, items.end(), [&](const Item& item) { return group_of(item) != group_of(*begin); });
-    std::vector<Content> contents;
-    for (auto item = begin; item != end; ++item) {
-      if (auto content = read(*item)) {
-        contents.push_back(std::move(*content));
-      }
-    }
-    const bool is_whole = contents.size() == static_cast<std::size_t>(end - begin);
-    if (is_whole && writer.index().entries.size() + contents.size() <= kMostEntries) {
-      for (Content& content : contents) {
-        TRY(writer.add(std::move(content.entry), content.bytes));
-      }
+        std::find_if(begin, items.cend(), [&](const Item& item) { return group_of(item) != group_of(*begin); });
+    const bool has_room = writer.index().entries.size() + static_cast<std::size_t>(end - begin) <= kMostEntries;
+    for (Content& content : read_group(std::span<const Item>(begin, has_room ? end : begin), read)) {
+      TRY(writer.add(std::move(content.entry), content.bytes));
     }
     begin = end;
   }
@@ -306,10 +310,9 @@ Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read
 
 Result<> add_files(PackWriter& writer, const std::vector<CacheFile>& files, int root, CacheReport& report) {
   const auto read = [root](const CacheFile& file) -> std::optional<Content> {
-    Content content{{file.path, 0, 0, file.mtime, {}}, {}};
-    auto bytes = read_whole(root, file, content.entry.mode);
-    content.bytes = std::move(bytes).value_or("");
-    return bytes ? std::optional(std::move(content)) : std::nullopt;
+    unsigned mode = 0;
+    auto bytes = read_whole(root, file, mode);
+    return bytes ? std::optional(Content{{file.path, 0, mode, file.mtime, {}}, std::move(*bytes)}) : std::nullopt;
   };
   TRY(add_items(writer, files, read));
   for (const PackEntry& entry : writer.index().entries) {
@@ -374,7 +377,7 @@ CacheReport fill_folder(const CachePlaces& places) {
   return report;
 }
 
-CacheReport keep_new(const CachePlaces& places) {
+CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled) {
   CacheReport report;
   const auto root = open_own_folder(places.folder);
   if (!root) {
@@ -389,9 +392,9 @@ CacheReport keep_new(const CachePlaces& places) {
       packed.insert(entry.path);
     }
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto latest = std::chrono::system_clock::now().time_since_epoch() - settled;
   const auto files = choose_new(builtin_table(), find_files(places.folder), packed,
-                                std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+                                std::chrono::duration_cast<std::chrono::nanoseconds>(latest).count());
   if (files.empty()) {
     return report;
   }

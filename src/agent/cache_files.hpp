@@ -3,6 +3,7 @@
 // Files of compilers' caches: adds what is in packs to the folder of this node, and packs what is new there (docs/first-step.md).
 // All of it blocks, so it runs in a helper process. Private to src/agent.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,7 +29,10 @@ struct CacheReport {
 /// whole and has its checksum.
 [[nodiscard]] CacheReport fill_folder(const CachePlaces& places);
 
-/// Writes what is in no pack yet as a pack, which gets its name when it is on the disk. Merges packs that have become many or large.
-[[nodiscard]] CacheReport keep_new(const CachePlaces& places);
+/// A file that has changed within this time may not be finished, as long as a worker runs.
+inline constexpr std::chrono::seconds kSettled{5};
+
+/// Writes what is in no pack yet, and has not changed for the time `settled`, as a pack, which gets its name when it is on the disk. Merges packs that have become many or large.
+[[nodiscard]] CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled);
 
 }  // namespace muster::compile_cache

@@ -85,20 +85,28 @@ void CompileCaches::begin_attempt(const LaunchPlan& plan) {
 
 void CompileCaches::keep_later() {
   keep_timer_.start(kKeepInterval, [this] {
-    keep();
+    keep(compile_cache::kSettled);
     keep_later();
   });
 }
 
-void CompileCaches::keep() {
+void CompileCaches::on_notice() {
+  keep(compile_cache::kSettled);
+}
+
+void CompileCaches::end_attempt() {
+  keep(std::chrono::seconds(0));
+}
+
+void CompileCaches::keep(std::chrono::seconds settled) {
   constexpr int kMostQueued = 2;  // one that runs has not seen what is new now
   if (!is_keeper_ || store_hangs_ || queued_ >= kMostQueued) {
     return;
   }
   ++queued_;
-  const auto work = [places = places_of(run_.options.caches)] {
+  const auto work = [places = places_of(run_.options.caches), settled] {
     lower_priority(::getpid());
-    return write_report(keep_new(places));
+    return write_report(keep_new(places, settled));
   };
   task_.add({work, kKeepLimit, [this](const HelperTask::Answer& answer) { on_kept(answer); }});
 }

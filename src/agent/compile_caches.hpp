@@ -28,8 +28,10 @@ class CompileCaches {
   void fill(std::function<void()> then);
   /// Node 0 keeps what is new, from time to time.
   void begin_attempt(const LaunchPlan& plan);
-  /// An attempt is over, or may be soon.
-  void keep();
+  /// The job is to give way.
+  void on_notice();
+  /// No worker is left.
+  void end_attempt();
   /// The job ends. Calls `then` when nothing is kept any more, after `most_time` at the latest.
   void end(std::chrono::milliseconds most_time, std::function<void()> then);
 
@@ -39,6 +41,7 @@ class CompileCaches {
   void on_filled(const HelperTask::Answer& answer, Clock::time_point began);
   void on_kept(const HelperTask::Answer& answer);
   void keep_later();
+  void keep(std::chrono::seconds settled);
 
   const RunContext& run_;
   HelperTask task_;

@@ -41,7 +41,7 @@ std::string_view name_in(std::string_view path) {
 
 /// Builds that are not finished: they lack the file that comes last, or somebody has them locked.
 std::unordered_set<std::string> find_unfinished(const CacheTable& table, const std::vector<CacheFile>& found,
-                                                std::int64_t now) {
+                                                std::int64_t latest) {
   std::map<std::string, bool, std::less<>> is_finished;
   for (const CacheFile& file : found) {
     const std::string_view build = build_of(table, file.path);
@@ -54,7 +54,7 @@ std::unordered_set<std::string> find_unfinished(const CacheTable& table, const s
   std::unordered_set<std::string> unfinished;
   for (const CacheFile& file : found) {
     const std::string build(build_of(table, file.path));
-    const bool is_busy = name_in(file.path) == "lock" || file.mtime > now - kSettled;
+    const bool is_busy = name_in(file.path) == "lock" || file.mtime > latest;
     if (!build.empty() && (is_busy || !is_finished[build])) {
       unfinished.insert(build);
     }
@@ -98,8 +98,8 @@ Result<CacheTable> read_table(std::string_view yaml) {
 }
 
 const CacheTable& builtin_table() {
-  static const CacheTable kTable = read_table(compile_cache_table()).value();
-  return kTable;
+  static const CacheTable table = read_table(compile_cache_table()).value();
+  return table;
 }
 
 bool may_be_kept(const CacheTable& table, std::string_view path) {
@@ -143,14 +143,14 @@ bool is_whole_program(std::string_view path, std::string_view content) {
 }
 
 std::vector<CacheFile> choose_new(const CacheTable& table, std::vector<CacheFile> found,
-                                  const std::unordered_set<std::string>& packed, std::int64_t now) {
-  auto left_out = find_unfinished(table, found, now);
+                                  const std::unordered_set<std::string>& packed, std::int64_t latest) {
+  auto left_out = find_unfinished(table, found, latest);
   for (const std::string& path : packed) {
     left_out.emplace(build_of(table, path));
   }
   left_out.erase("");  // no build
   std::erase_if(found, [&](const CacheFile& file) {
-    return packed.contains(file.path) || file.size > kMostEntryBytes || file.mtime > now - kSettled ||
+    return packed.contains(file.path) || file.size > kMostEntryBytes || file.mtime > latest ||
            !may_be_kept(table, file.path) || left_out.contains(std::string(build_of(table, file.path)));
   });
   std::ranges::sort(found, std::ranges::greater(), &CacheFile::mtime);
@@ -160,14 +160,13 @@ std::vector<CacheFile> choose_new(const CacheTable& table, std::vector<CacheFile
 std::vector<PackedEntry> choose_newest(const CacheTable& table, const std::vector<const PackIndex*>& packs,
                                        std::uint64_t room) {
   std::vector<PackedEntry> all;
-  std::unordered_set<std::string> seen;
   for (std::size_t pack = 0; pack < packs.size(); ++pack) {
     for (const PackEntry& entry : packs[pack]->entries) {
-      if (seen.insert(entry.path).second) {
-        all.push_back({pack, &entry, entry.path, entry.size});
-      }
+      all.push_back({pack, &entry, entry.path, entry.size});
     }
   }
+  std::unordered_set<std::string_view> seen;
+  std::erase_if(all, [&](const PackedEntry& one) { return !seen.insert(one.path).second; });
   std::ranges::stable_sort(all, std::ranges::greater(), [](const PackedEntry& one) { return one.entry->mtime; });
   return take_first(table, all, room);
 }

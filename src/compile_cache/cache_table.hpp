@@ -48,16 +48,13 @@ struct CacheFile {
   std::int64_t mtime = 0;  ///< nanoseconds since 1970
 };
 
-/// A file that has changed in these last nanoseconds may not be finished.
-inline constexpr std::int64_t kSettled = 5'000'000'000;
-
 /// Bytes of all packs together; beyond them the oldest entries are dropped.
 inline constexpr std::uint64_t kMostPacked = std::uint64_t{2} << 30U;
 
-/// The files that are to be kept: whole, settled at the time `now`, and in no pack yet. Newest first. A build of which a pack has
+/// The files that are to be kept: whole, not changed after the time `latest`, and in no pack yet. Newest first. A build of which a pack has
 /// a file is in that pack: it is kept as it was then.
 [[nodiscard]] std::vector<CacheFile> choose_new(const CacheTable& table, std::vector<CacheFile> found,
-                                                const std::unordered_set<std::string>& packed, std::int64_t now);
+                                                const std::unordered_set<std::string>& packed, std::int64_t latest);
 
 /// An entry of one of several packs.
 struct PackedEntry {

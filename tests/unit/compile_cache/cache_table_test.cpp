@@ -30,7 +30,7 @@ const CacheTable& table() {
 std::vector<std::string> chosen(const std::vector<CacheFile>& found,
                                 const std::unordered_set<std::string>& packed = {}) {
   std::vector<std::string> paths;
-  for (const CacheFile& file : choose_new(table(), found, packed, kNow)) {
+  for (const CacheFile& file : choose_new(table(), found, packed, kNow - 5'000'000'000)) {
     paths.push_back(file.path);
   }
   return paths;
