@@ -1,0 +1,18 @@
+"""Compiles a small model for CPUs, and tells how long the first step took, and how much of all CPUs, compilers included."""
+
+import os
+import sys
+import time
+
+import torch
+
+began, spent = time.monotonic(), sum(os.times()[:4])
+torch.manual_seed(0)
+width = 64
+model = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width), torch.nn.Linear(width, 1))
+loss = torch.compile(model)(torch.ones(8, width)).sum()
+loss.backward()
+gradient = sum(parameter.grad.abs().sum().item() for parameter in model.parameters())
+print(f"loss {loss.item():.6f} gradient {gradient:.6f} ", end="")
+print(f"first step {time.monotonic() - began:.1f} s with {sum(os.times()[:4]) - spent:.1f} s of CPU", flush=True)
+sys.exit()
