@@ -67,7 +67,7 @@ std::string choose_cache_folder(const std::vector<std::string>& places, bool mak
     if (problem.empty()) {
       return folder;
     }
-    problems += (problems.empty() ? "" : "; ") + place + ": " + problem;
+    problems.append(problems.empty() ? "" : "; ").append(place).append(": ").append(problem);
   }
   return kNone + problems;
 }
