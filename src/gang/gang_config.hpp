@@ -67,7 +67,7 @@ struct GangOptions {
   RestartPolicy restarts;
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
-  ComparesNodes preflight = ComparesNodes::Auto;
+  ComparesNodes preflight = ComparesNodes::Never;
   std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// Time that ranks may run on after the first exit with 0; empty: no limit.

@@ -11,7 +11,7 @@ SMALL_MEMORY = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64m tm
 
 def start(gang, through=(), *options, nodes=4):
     """A job on this host with one node that is started through another program."""
-    agents = gang(nodes, *options)
+    agents = gang(nodes, "--preflight=auto", *options)
     for node in range(nodes):
         agents.start(node, through=through if node == ODD else ())
     agents.wait_for_start()
@@ -71,7 +71,7 @@ def test_the_status_of_a_node_says_how_it_differs(gang, muster):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "options"), [(4, ["--preflight=off"]), (2, [])], ids=["off", "two nodes"]
+    ("nodes", "options"), [(4, []), (2, ["--preflight=auto"])], ids=["off", "two nodes"]
 )
 def test_nodes_are_not_compared(gang, nodes, options):
     odd = ["prlimit", "--nofile=900:900"]
@@ -85,7 +85,7 @@ def test_nodes_are_not_compared(gang, nodes, options):
 
 
 def test_a_node_may_tell_nothing(gang):
-    agents = gang(4, "-v")
+    agents = gang(4, "-v", "--preflight=auto")
     for node in range(4):
         odd = node == ODD
         agents.start(node, *(["--preflight=off"] if odd else []), through=["prlimit", "--nofile=900:900"] if odd else ())
