@@ -110,7 +110,7 @@ ImportFiles::Of ImportFiles::of(const standby::PythonProgram& program, const Spa
   return {program, standby::kept_key(program, request, folder), request.executable};
 }
 
-void ImportFiles::read(std::vector<Of> programs, std::function<void(std::vector<standby::Imports>)> then) {
+void ImportFiles::read(const std::vector<Of>& programs, std::function<void(std::vector<standby::Imports>)> then) {
   const auto work = [programs, &variables = variables_] {
     std::string answer;  // each ends with a zero byte, which no notes have
     for (const Of& one : programs) {

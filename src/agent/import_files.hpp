@@ -32,7 +32,7 @@ class ImportFiles {
 
   /// Calls `then` once, in a later turn of the loop: with the imports of each program, without modules where none are kept, where
   /// the program or its packages have changed since, or where the file may be somebody else's.
-  void read(std::vector<Of> programs, std::function<void(std::vector<standby::Imports>)> then);
+  void read(const std::vector<Of>& programs, std::function<void(std::vector<standby::Imports>)> then);
   /// Keeps what a worker has noted. A file that cannot be written is none.
   void write(const Of& program, const std::string& notes);
   /// After this, `then` is not called.

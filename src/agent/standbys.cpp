@@ -228,18 +228,22 @@ void Standbys::make_next() {
     return;
   }
   if (!imports_.contains(worker->program->words)) {
-    const bool is_done = is_done_with_imports(*worker);
-    const Result<> learned = is_done ? learn(*worker) : Result<>();
-    if (!learned) {
-      refuse(*worker, learned.error().message);
-    }
-    make_later(is_done ? Clock::duration() : kNotesInterval);
+    learn_now(*worker);
   } else if (!have_room(run_.memory_group, size_)) {
     log_info("standbys: too little memory is free for one more; " + std::to_string(ready()) + " are ready");
   } else if (const auto made = make(static_cast<std::size_t>(worker - workers_.begin()), /*is_probe=*/true); !made) {
     refuse(*worker, made.error().message);
     make_later({});
   }
+}
+
+void Standbys::learn_now(Worker& worker) {
+  const bool is_done = is_done_with_imports(worker);
+  const Result<> learned = is_done ? learn(worker) : Result<>();
+  if (!learned) {
+    refuse(worker, learned.error().message);
+  }
+  make_later(is_done ? Clock::duration() : kNotesInterval);
 }
 
 void Standbys::make_later(Clock::duration delay) {

@@ -106,6 +106,7 @@ class Standbys {
   void take_kept(const std::vector<std::string>& words, const standby::Imports& imports);
   void make_next();
   void make_later(Clock::duration delay);
+  void learn_now(Worker& worker);
   [[nodiscard]] Result<> learn(const Worker& worker);
   [[nodiscard]] Result<> make(std::size_t worker, bool is_probe);
   [[nodiscard]] StandbyProcess& process_in(Making& making);
@@ -116,7 +117,7 @@ class Standbys {
   void take_answer(const std::string& answer);
   /// The standby that imports is ready; else `why_not` says why it will not be.
   void end_making(const std::string& why_not);
-  void end_making_of(std::size_t worker, const std::string& why_not);
+  void end_making_of(std::size_t index, const std::string& why_not);
   void check_progress();
   void check_memory();
   /// No standby of the program will be made any more.

@@ -154,19 +154,16 @@ bool Imports::has_modules() const {
   return std::ranges::any_of(steps, [](const std::string& step) { return !step.starts_with('*'); });
 }
 
-Imports read_imports(std::string_view notes) {
-  Imports imports;
-  const std::string_view text = notes.substr(0, std::min(notes.find('\0'), notes.size()));
-  const std::vector<std::string> lines =
-      split(text.substr(0, text.rfind('\n') + 1), '\n');  // the last may be half a line
-  if (lines.empty()) {
-    return imports;
-  }
-  imports.process = parse_integer(lines.front(), 1, std::numeric_limits<int>::max()).value_or(-1);
-  std::set<std::string> loaded;
-  std::set<std::string> ended;
-  std::vector<std::string> begun;
-  for (const std::string& line : std::span(lines).subspan(1)) {
+namespace {
+
+/// Collects the lines of notes.
+struct NoteReader {
+  Imports imports{};
+  std::set<std::string> loaded{};
+  std::set<std::string> ended{};  ///< without success, or not of a library
+  std::vector<std::string> begun{};
+
+  void take(const std::string& line) {
     const char mark = line.find_first_of("+-*!=") == 0 ? line.front() : '\0';
     const std::string rest = line.substr(mark == '\0' ? 0 : 1);
     const std::string name = rest.substr(0, rest.find(' '));
@@ -181,12 +178,28 @@ Imports read_imports(std::string_view notes) {
       mark == '*' ? void(ended.insert(name)) : begun.push_back(name);
     }
   }
-  std::erase_if(imports.steps, [&loaded](const std::string& step) {
+};
+
+}  // namespace
+
+Imports read_imports(std::string_view notes) {
+  const std::string_view text = notes.substr(0, std::min(notes.find('\0'), notes.size()));
+  const std::vector<std::string> lines =
+      split(text.substr(0, text.rfind('\n') + 1), '\n');  // the last may be half a line
+  NoteReader reader;
+  if (lines.empty()) {
+    return reader.imports;
+  }
+  std::ranges::for_each(std::span(lines).subspan(1), [&reader](const std::string& line) { reader.take(line); });
+  Imports imports = std::move(reader.imports);
+  imports.process = parse_integer(lines.front(), 1, std::numeric_limits<int>::max()).value_or(-1);
+  std::erase_if(imports.steps, [&loaded = reader.loaded](const std::string& step) {
     return !step.starts_with('*') && !loaded.contains(step.substr(0, step.find(' ')));
   });
-  imports.is_loading = imports.end.empty() && std::ranges::any_of(begun, [&](const std::string& name) {
-                         return !loaded.contains(name) && !ended.contains(name);
-                       });
+  const auto loads = [&reader](const std::string& name) {
+    return !reader.loaded.contains(name) && !reader.ended.contains(name);
+  };
+  imports.is_loading = imports.end.empty() && std::ranges::any_of(reader.begun, loads);
   return imports;
 }
 
