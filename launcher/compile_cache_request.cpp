@@ -20,7 +20,7 @@ namespace muster {
 namespace {
 
 constexpr std::chrono::seconds kFolderTimeout{2};
-constexpr char kNone = '!';  // in front of the reasons why there is no folder
+constexpr const char* kNone = "!";  // instead of a folder
 
 /// Why a folder on this file system would not help: it takes the job's memory, or it is no disk of this node. Empty: it would.
 std::string problem_of_disk(const std::string& place) {
@@ -41,11 +41,31 @@ std::string problem_of_disk(const std::string& place) {
                                                     : "";
 }
 
+/// Why others could put another folder in the place of ours, whatever that one's permissions; empty: they cannot. `place` has no links.
+std::string problem_of_parents(const std::filesystem::path& place) {
+  for (std::filesystem::path there = place;; there = there.parent_path()) {
+    struct stat status {};
+    if (::stat(there.c_str(), &status) != 0) {
+      return system_error("it cannot be read", errno).message;
+    }
+    const bool is_trusted = status.st_uid == 0 || status.st_uid == ::geteuid();
+    const bool is_shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;
+    if (!is_trusted || is_shared) {
+      return "other users can exchange what is in '" + there.string() + "'";
+    }
+    if (there == there.root_path()) {
+      return "";
+    }
+  }
+}
+
 /// Why the folder cannot be used; empty: it can.
 std::string problem_of_folder(const std::string& place, const std::string& folder, bool makes_folder) {
   constexpr mode_t kOwnersAlone = 0700;
-  if (std::string problem = problem_of_disk(place); !problem.empty()) {
-    return problem;
+  for (std::string problem : {problem_of_disk(place), problem_of_parents(place)}) {
+    if (!problem.empty()) {
+      return problem;
+    }
   }
   if (makes_folder && ::mkdir(folder.c_str(), kOwnersAlone) != 0 && errno != EEXIST) {
     return system_error("no folder can be made there", errno).message;
@@ -58,18 +78,21 @@ std::string problem_of_folder(const std::string& place, const std::string& folde
   return is_ours ? "" : "'" + folder + "' belongs to somebody else";
 }
 
-/// The folder in the first place that is fit for it; else kNone and the reasons.
+/// The folder in the first place that is fit for it, or kNone; behind a line end, the reasons against the places before.
 std::string choose_cache_folder(const std::vector<std::string>& places, bool makes_folder) {
   std::string problems;
-  for (const std::string& place : places) {
-    std::string folder = place + "/muster-cache-" + std::to_string(::geteuid());
+  for (const std::string& named : places) {
+    std::error_code failed;
+    const std::filesystem::path whole = std::filesystem::canonical(named, failed);
+    const std::string place = failed ? named : whole.string();
+    const std::string folder = place + "/muster-cache-" + std::to_string(::geteuid());
     const std::string problem = problem_of_folder(place, folder, makes_folder);
     if (problem.empty()) {
-      return folder;
+      return folder + "\n" + problems;
     }
     problems.append(problems.empty() ? "" : "; ").append(place).append(": ").append(problem);
   }
-  return kNone + problems;
+  return kNone + ("\n" + problems);
 }
 
 std::vector<std::string> places_for_folder(const Snapshot& snapshot) {
@@ -103,13 +126,18 @@ std::string add_compile_caches(PlanInput& input, const CacheOptions& options, bo
   const auto work = [places = places_for_folder(input.snapshot), makes_folder] {
     return choose_cache_folder(places, makes_folder);
   };
-  std::string folder =
-      HelperTask::wait_for({work, kFolderTimeout}).value_or(kNone + std::string("a disk does not answer"));
-  if (folder.front() == kNone) {
-    const std::string why = "this node has no place for them: " + folder.substr(1);
+  const std::string answer =
+      HelperTask::wait_for({work, kFolderTimeout}).value_or(kNone + std::string("\na disk does not answer"));
+  const std::string folder = answer.substr(0, answer.find('\n'));
+  const std::string problems = answer.substr(folder.size() + 1);
+  if (folder == kNone) {
+    const std::string why = "this node has no place for them: " + problems;
     input.cluster.notices.push_back("compile caches: " + why + "; going on without");
     decisions.push_back({"compile_cache", "off", why});
     return {};
+  }
+  if (!problems.empty()) {
+    input.cluster.notices.push_back("compile caches are in '" + folder + "', not in " + problems);
   }
   decisions.push_back({"compile_cache", options.store->value, source});
   for (const compile_cache::CacheRow& row : compile_cache::builtin_table().rows) {

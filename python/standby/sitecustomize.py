@@ -301,8 +301,27 @@ def own_names():
     return names
 
 
+def read_text(path):
+    with open(path) as file:
+        return file.read()
+
+
+def open_descriptors():
+    """Without that of the listing itself, which is closed by then."""
+    return {int(name) for name in os.listdir("/proc/self/fd") if os.path.lexists("/proc/self/fd/" + name)}
+
+
+def process_state():
+    """What a program that is started by exec keeps."""
+    mask = [line for line in read_text("/proc/self/status").split("\n") if line.startswith("Umask")]
+    waits = [os.get_blocking(stream) for stream in (0, 1, 2)]
+    return mask, os.nice(0), read_text("/proc/self/limits"), waits
+
+
 def check_what_imports_did(before):
-    path, folder, arguments, finders = before
+    path, folder, arguments, finders, state = before
+    if process_state() != state:
+        raise NoStandby("an import changes the umask, a limit, the priority or a stream")
     if sys.path != path:
         raise NoStandby("an import changes sys.path")
     if os.getcwd() != folder:
@@ -348,6 +367,8 @@ class Standby(object):
         self.descriptor = descriptor
         self.variables = dict(os.environb)
         self.dispositions = {number: _signal.getsignal(number) for number in _signal.valid_signals()}
+        self.blocked = _signal.pthread_sigmask(_signal.SIG_BLOCK, ())
+        self.descriptors = open_descriptors()
         self.there = set(sys.modules)
 
     def run(self):
@@ -377,7 +398,7 @@ class Standby(object):
         self.files = [line[1:].split(" ", 2) for line in lines if line.startswith("=")]
         self.check_files()
         names = [line for line in lines if line and not line.startswith("=")]
-        before = list(sys.path), os.getcwd(), list(sys.argv), list(sys.meta_path)
+        before = list(sys.path), os.getcwd(), list(sys.argv), list(sys.meta_path), process_state()
         pace = Pace()
         if "paced" in flags:
             sys.meta_path.insert(0, pace)
@@ -400,8 +421,8 @@ class Standby(object):
         if order is None:
             os._exit(0)
         fields = order.split(b"\0")[:-1]
-        executable, count = fields[0], int(fields[1])
-        changes = [field.partition(b"=") for field in fields[2 + count :]]
+        executable = fields[0]
+        changes = [field.partition(b"=") for field in fields[1:]]
         for variables in (self.variables, os.environb):
             for name, is_set, value in changes:
                 if is_set:
@@ -412,12 +433,13 @@ class Standby(object):
             self.check_files()
             check_own_modules(self.loaded, self.only_libraries)
         except NoStandby as reason:
-            self.start_cold(executable, fields[2 : 2 + count], blocked, reason)
+            self.start_cold(executable, reason)
         os.close(self.descriptor)
         self.signals.pthread_sigmask(self.signals.SIG_SETMASK, blocked)
 
-    def start_cold(self, executable, arguments, blocked, reason):
-        """Becomes the program as any process does. Python ignores two signals by itself."""
+    def start_cold(self, executable, reason):
+        """Becomes the program as any process does: with the signals, variables and descriptors that this one had before its imports. A wrapper
+        that started this Python does not run again."""
         try:
             self.say(reason)
         except OSError:
@@ -426,8 +448,13 @@ class Standby(object):
             by_python = number in (self.signals.SIGPIPE, self.signals.SIGXFSZ)
             if self.signals.getsignal(number) == self.signals.SIG_IGN and (by_python or before != self.signals.SIG_IGN):
                 self.signals.signal(number, self.signals.SIG_DFL)
-        self.signals.pthread_sigmask(self.signals.SIG_SETMASK, blocked)
-        os.execve(executable, arguments, self.variables)
+        self.signals.pthread_sigmask(self.signals.SIG_SETMASK, self.blocked)
+        for opened in open_descriptors() - self.descriptors:
+            os.set_inheritable(opened, False)
+        running = os.readlink(b"/proc/self/exe")
+        with open("/proc/self/cmdline", "rb") as file:
+            arguments = file.read().split(b"\0")[:-1]
+        os.execve(executable if os.path.realpath(executable) == running else running, arguments, self.variables)
 
 
 def import_the_users():

@@ -30,6 +30,8 @@ constexpr std::chrono::minutes kImportLimit{15};
 constexpr std::chrono::seconds kMemoryInterval{10};
 /// A process that was killed and is in a call that no signal ends is left to the guard.
 constexpr std::chrono::seconds kEndLimit{2};
+/// Between looks at the answers of standbys that were ordered to become workers.
+constexpr std::chrono::milliseconds kLookInterval{100};
 /// Between looks at the notes of a worker that has not begun to import.
 constexpr std::chrono::seconds kNotesInterval{1};
 /// Bytes of a standby, before the first one is known: PyTorch takes 160 MB to itself.
@@ -88,6 +90,7 @@ Standbys::Standbys(boost::asio::io_context& io, HelperProcesses& helpers, const 
       make_timer_(io),
       progress_timer_(io),
       memory_timer_(io),
+      tell_timer_(io),
       size_(kUsualSize) {}
 
 void Standbys::begin_wait(std::size_t workers, std::vector<Expected> expected) {
@@ -440,6 +443,7 @@ void Standbys::drop_all() {
 
 void Standbys::end_attempt() {
   make_timer_.cancel();
+  tell_timer_.cancel();
   if (gain_.taken > 0 || !gain_.cold.empty()) {
     tell_gain("");
   }
@@ -489,22 +493,39 @@ void Standbys::note_first_line() {
   if (last_cold_) {
     text += " (attempt " + std::to_string(last_cold_->first) + ": " + format_seconds(last_cold_->second) + " s)";
   }
-  tell_gain(text);
+  tell_gain_soon(text);
+}
+
+/// A standby that has to start its program as any process does says so; one that becomes it closes its socket.
+void Standbys::tell_gain_soon(const std::string& first_line) {
+  constexpr int kMostLooks = 20;
+  if (take_answers() || ++gain_.looks > kMostLooks) {
+    tell_gain(first_line);
+  } else {
+    tell_timer_.start(kLookInterval, [=, this] { tell_gain_soon(first_line); });
+  }
+}
+
+/// True if all have answered.
+bool Standbys::take_answers() {
+  std::erase_if(gain_.sockets, [this](const auto& one) {
+    std::array<char, 512> said{};
+    const ssize_t size = ::recv(one.second.get(), said.data(), said.size(), MSG_DONTWAIT);
+    const std::string_view answer(said.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    if (answer.starts_with("no ")) {
+      gain_.cold[std::string(answer.substr(3, answer.find('\n') - 3))].push_back(one.first);
+      --gain_.taken;
+    }
+    return size >= 0 || errno != EAGAIN;
+  });
+  return gain_.sockets.empty();
 }
 
 void Standbys::tell_gain(const std::string& first_line) {
   if (std::exchange(gain_.is_told, true)) {
     return;
   }
-  for (const auto& [rank, socket] : std::exchange(gain_.sockets, {})) {
-    std::array<char, 512> said{};
-    const ssize_t size = ::recv(socket.get(), said.data(), said.size(), MSG_DONTWAIT);
-    const std::string_view answer(said.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    if (answer.starts_with("no ")) {
-      gain_.cold[std::string(answer.substr(3, answer.find('\n') - 3))].push_back(rank);
-      --gain_.taken;
-    }
-  }
+  (void)take_answers();
   std::string text = "attempt " + std::to_string(gain_.attempt) + ": " + std::to_string(gain_.taken) + " of " +
                      count_of(workers_.size(), "rank") + " from standby" + first_line;
   for (const auto& [why, ranks] : gain_.cold) {

@@ -98,7 +98,8 @@ class Standbys {
     Clock::time_point began{};
     std::size_t taken = 0;
     std::map<std::string, std::vector<int>> cold{};   ///< ranks that did not start from a standby, by the reason
-    std::vector<std::pair<int, UniqueFd>> sockets{};  ///< of those that did, with their ranks
+    std::vector<std::pair<int, UniqueFd>> sockets{};  ///< of those that were ordered to, with their ranks
+    int looks = 0;                                    ///< at these
     bool is_told = false;
   };
 
@@ -125,6 +126,8 @@ class Standbys {
   void watch(const StandbyProcess& standby);
   void drop(Worker& worker);
   void drop_all();
+  void tell_gain_soon(const std::string& first_line);
+  [[nodiscard]] bool take_answers();
   void tell_gain(const std::string& first_line);
 
   boost::asio::io_context& io_;
@@ -140,6 +143,7 @@ class Standbys {
   Timer make_timer_;
   Timer progress_timer_;
   Timer memory_timer_;
+  Timer tell_timer_;
   std::uint64_t size_;       ///< of the largest standby, in bytes
   bool is_waiting_ = false;  ///< no attempt has begun
   bool may_restart_ = false;

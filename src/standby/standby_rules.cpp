@@ -257,10 +257,7 @@ std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted) {
 
 std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted) {
   const Variables after = variables_of(wanted);
-  std::string fields = wanted.executable + '\0' + std::to_string(wanted.argv.size()) + '\0';
-  for (const std::string& word : wanted.argv) {
-    fields += word + '\0';
-  }
+  std::string fields = wanted.executable + '\0';
   for (const std::string_view name : names_that_differ(variables_of(standing), after)) {
     const auto value = after.find(name);
     fields += std::string(name) + (value == after.end() ? "" : "=" + std::string(value->second)) + '\0';

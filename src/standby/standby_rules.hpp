@@ -75,7 +75,7 @@ inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
 /// Why a process that was started as `standing` cannot become the worker `wanted`; empty: it can.
 [[nodiscard]] std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted);
 
-/// The message by which it becomes that worker: its program and arguments, and the variables that differ.
+/// The message by which it becomes that worker: its interpreter, and the variables that differ.
 [[nodiscard]] std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted);
 
 /// Memory of the machine, or of a control group, in bytes.

@@ -224,6 +224,7 @@ def test_a_traceback_has_no_frame_of_muster(start, program, tmp_path):
         ("moves", "import os\nos.chdir('/')", "an import changes the working directory"),
         ("searches", "import sys\nsys.path.append('/x')", "an import changes sys.path"),
         ("renames", "import sys\nsys.argv.append('x')", "an import changes the arguments"),
+        ("masks", "import os\nos.umask(0o77)", "an import changes the umask, a limit, the priority or a stream"),
     ],
 )
 def test_imports_that_do_more_than_import(start, program, libraries, tmp_path, name, text, why):
@@ -488,17 +489,22 @@ def test_status_and_events_tell_of_standbys(start, program, muster, tmp_path):
     assert sorted(started, key=str) == [(0, None), (0, None), (1, "from standby"), (1, "from standby")]
 
 
-def test_a_program_that_changes_while_it_runs_is_started_cold(start, program, tmp_path):
-    path = program(CRASHES)
-    job = start(path, tmp_path, 1)
+def test_a_program_that_changes_while_it_runs_is_started_cold(start, program, libraries, tmp_path):
+    text = "import os, signal; os.environ['LEAK'] = '1'; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2]); signal.signal(signal.SIGUSR1, signal.SIG_IGN)\nkept = os.open('/dev/null', os.O_RDONLY); os.set_inheritable(kept, True); print('imported', flush=True)"
+    path = program("import changes\n" + CRASHES)
+    job = start(path, tmp_path, 1, env=libraries(changes=text))
     job.err.wait_for(READY)
-    path.write_text("import sys\nsys.modules['tomllib'] = None\n" + CRASHES.replace('"runs"', '"runs anew"'))
+    state = "import pathlib; print([line for line in pathlib.Path('/proc/self/status').read_text().split('\\n') if line.startswith(('SigBlk', 'SigIgn'))], os.environ.get('LEAK'), sorted(os.listdir('/proc/self/fd')), flush=True)\n"
+    path.write_text("import sys\nsys.modules['tomllib'] = None\nimport os\n" + state + CRASHES.replace('"runs"', '"runs anew"'))
     (tmp_path / "go0").touch()
+    job.err.wait_for("of 2 ranks from standby")
     (tmp_path / "go1").touch()
 
     assert job.end() == 0
     assert job.out.text.count("attempt 1 runs anew") == 2
-    assert f"started cold: {path} has changed" in job.err.text
+    assert f"0 of 2 ranks from standby, first line after" in job.err.text
+    assert f"ranks 0-1 started cold: {path} has changed" in job.err.text
+    assert job.out.text.count("['SigBlk:\\t0000000000000000', 'SigIgn:\\t0000000001001000'] None ['0', '1', '2', '3']") == 2, job.out.text
 
 
 @pytest.mark.parametrize(
