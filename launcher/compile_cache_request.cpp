@@ -85,14 +85,14 @@ std::string choose_cache_folder(const std::vector<std::string>& places, bool mak
     std::error_code failed;
     const std::filesystem::path whole = std::filesystem::canonical(named, failed);
     const std::string place = failed ? named : whole.string();
-    const std::string folder = place + "/muster-cache-" + std::to_string(::geteuid());
+    std::string folder = place + "/muster-cache-" + std::to_string(::geteuid());
     const std::string problem = problem_of_folder(place, folder, makes_folder);
     if (problem.empty()) {
-      return folder + "\n" + problems;
+      return folder.append("\n").append(problems);
     }
     problems.append(problems.empty() ? "" : "; ").append(place).append(": ").append(problem);
   }
-  return kNone + ("\n" + problems);
+  return std::string(kNone).append("\n").append(problems);
 }
 
 std::vector<std::string> places_for_folder(const Snapshot& snapshot) {
@@ -128,7 +128,7 @@ std::string add_compile_caches(PlanInput& input, const CacheOptions& options, bo
   };
   const std::string answer =
       HelperTask::wait_for({work, kFolderTimeout}).value_or(kNone + std::string("\na disk does not answer"));
-  const std::string folder = answer.substr(0, answer.find('\n'));
+  std::string folder = answer.substr(0, answer.find('\n'));
   const std::string problems = answer.substr(folder.size() + 1);
   if (folder == kNone) {
     const std::string why = "this node has no place for them: " + problems;
