@@ -67,6 +67,7 @@ void EarlyStandbys::make() {
   const auto reader = reader_of_input(plan_, run_.options);
   std::vector<Standbys::Expected> workers;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    const WorkerPlan& planned = plan_.workers[i];
     const Result<std::string>& program = programs_.of(i);
     const bool reads_input = reader == i || run_.options.input_for == InputFor::All;
     if (program && !(reads_input && ::isatty(STDIN_FILENO) == 1)) {
@@ -75,7 +76,7 @@ void EarlyStandbys::make() {
                             .leads_session = true,
                             .output = streams.connection_of(i),
                             .connect = {}};
-      workers.push_back({i, plan_.workers[i], worker_request(plan_.workers[i], surroundings, how), how.output});
+      workers.push_back({i, planned.global_rank.value, worker_request(planned, surroundings, how), how.output});
     }
   }
   standbys_.begin_wait(plan_.workers.size(), std::move(workers));

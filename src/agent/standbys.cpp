@@ -102,8 +102,8 @@ void Standbys::begin_wait(std::size_t workers, std::vector<Expected> expected) {
   std::vector<ImportFiles::Of> programs;
   for (Expected& one : expected) {
     Worker& here = workers_[one.worker];
-    here.rank = one.plan.global_rank.value;
-    here.program = standby::find_python_program(one.plan.argv);
+    here.rank = one.rank;
+    here.program = standby::find_python_program(one.request.argv);
     here.output = one.output;
     if (here.program && std::ranges::find(programs, here.program->words, words_of) == programs.end()) {
       programs.push_back(ImportFiles::of(*here.program, one.request));
@@ -351,24 +351,20 @@ void Standbys::read_answer() {
 
 void Standbys::take_answer(const std::string& answer) {
   const bool has_answered = answer == "ready" || answer.starts_with("no ");
+  const std::size_t worker = making_->worker;
   if (!making_->probe) {
-    end_making(answer == "ready" ? "" : has_answered ? answer.substr(3) : "it ended while it imported");
+    end_making(worker, answer == "ready" ? "" : has_answered ? answer.substr(3) : "it ended while it imported");
     return;
   }
-  const std::size_t worker = making_->worker;
   making_.reset();
   const Result<> made =
       has_answered ? make(worker, /*is_probe=*/false) : Result<>(Error{ErrorKind::System, kNotImported});
   if (!made) {
-    end_making_of(worker, made.error().message);
+    end_making(worker, made.error().message);
   }
 }
 
-void Standbys::end_making(const std::string& why_not) {
-  end_making_of(making_->worker, why_not);
-}
-
-void Standbys::end_making_of(std::size_t index, const std::string& why_not) {
+void Standbys::end_making(std::size_t index, const std::string& why_not) {
   Worker& worker = workers_[index];
   progress_timer_.cancel();
   making_.reset();
@@ -389,7 +385,7 @@ void Standbys::check_progress() {
     progress_timer_.start(kStallLimit, [this] { check_progress(); });
     return;
   }
-  end_making(is_slow ? "its imports take longer than 15 min" : "its imports use no CPU for 30 s");
+  end_making(making_->worker, is_slow ? "its imports take longer than 15 min" : "its imports use no CPU for 30 s");
 }
 
 void Standbys::check_memory() {
@@ -445,7 +441,7 @@ void Standbys::end_attempt() {
   make_timer_.cancel();
   tell_timer_.cancel();
   if (gain_.taken > 0 || !gain_.cold.empty()) {
-    tell_gain("");
+    tell_gain();
   }
 }
 
@@ -481,7 +477,7 @@ std::size_t Standbys::ready() const {
 
 void Standbys::note_first_line() {
   const double seconds = std::chrono::duration<double>(Clock::now() - gain_.began).count();
-  if (!are_wanted() || gain_.is_told) {
+  if (!are_wanted() || gain_.is_told || !gain_.first_line.empty()) {
     return;
   }
   if (gain_.taken == 0 && gain_.cold.empty()) {
@@ -489,20 +485,21 @@ void Standbys::note_first_line() {
     gain_.is_told = true;
     return;
   }
-  std::string text = ", first line after " + format_seconds(seconds) + " s";
+  gain_.first_line = ", first line after " + format_seconds(seconds) + " s";
   if (last_cold_) {
-    text += " (attempt " + std::to_string(last_cold_->first) + ": " + format_seconds(last_cold_->second) + " s)";
+    gain_.first_line +=
+        " (attempt " + std::to_string(last_cold_->first) + ": " + format_seconds(last_cold_->second) + " s)";
   }
-  tell_gain_soon(text);
+  tell_gain_soon();
 }
 
 /// A standby that has to start its program as any process does says so; one that becomes it closes its socket.
-void Standbys::tell_gain_soon(const std::string& first_line) {
+void Standbys::tell_gain_soon() {
   constexpr int kMostLooks = 20;
   if (take_answers() || ++gain_.looks > kMostLooks) {
-    tell_gain(first_line);
+    tell_gain();
   } else {
-    tell_timer_.start(kLookInterval, [=, this] { tell_gain_soon(first_line); });
+    tell_timer_.start(kLookInterval, [this] { tell_gain_soon(); });
   }
 }
 
@@ -521,13 +518,13 @@ bool Standbys::take_answers() {
   return gain_.sockets.empty();
 }
 
-void Standbys::tell_gain(const std::string& first_line) {
+void Standbys::tell_gain() {
   if (std::exchange(gain_.is_told, true)) {
     return;
   }
   (void)take_answers();
   std::string text = "attempt " + std::to_string(gain_.attempt) + ": " + std::to_string(gain_.taken) + " of " +
-                     count_of(workers_.size(), "rank") + " from standby" + first_line;
+                     count_of(workers_.size(), "rank") + " from standby" + gain_.first_line;
   for (const auto& [why, ranks] : gain_.cold) {
     text += "; " + describe_ranks(ranks) + " started cold: " + why;
   }

@@ -40,7 +40,7 @@ class Standbys {
   /// A worker of the first attempt, as far as it is known before that.
   struct Expected {
     std::size_t worker = 0;
-    WorkerPlan plan;
+    int rank = 0;
     SpawnRequest request;
     OutputConnection output;
   };
@@ -100,6 +100,7 @@ class Standbys {
     std::map<std::string, std::vector<int>> cold{};   ///< ranks that did not start from a standby, by the reason
     std::vector<std::pair<int, UniqueFd>> sockets{};  ///< of those that were ordered to, with their ranks
     int looks = 0;                                    ///< at these
+    std::string first_line{};                         ///< what is said about it; empty: no rank has written one
     bool is_told = false;
   };
 
@@ -117,8 +118,7 @@ class Standbys {
   void read_answer();
   void take_answer(const std::string& answer);
   /// The standby that imports is ready; else `why_not` says why it will not be.
-  void end_making(const std::string& why_not);
-  void end_making_of(std::size_t index, const std::string& why_not);
+  void end_making(std::size_t index, const std::string& why_not);
   void check_progress();
   void check_memory();
   /// No standby of the program will be made any more.
@@ -126,9 +126,9 @@ class Standbys {
   void watch(const StandbyProcess& standby);
   void drop(Worker& worker);
   void drop_all();
-  void tell_gain_soon(const std::string& first_line);
+  void tell_gain_soon();
   [[nodiscard]] bool take_answers();
-  void tell_gain(const std::string& first_line);
+  void tell_gain();
 
   boost::asio::io_context& io_;
   const RunContext& run_;
