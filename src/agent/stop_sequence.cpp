@@ -117,7 +117,7 @@ void StopSequence::ask_adopted() {
   std::set<pid_t> known = workers_.living_pids();
   known.merge(excluded());
   if (const std::vector<Process> adopted = sweeper_.adopted(known); !adopted.empty()) {
-    ask(programs_of(adopted));
+    ask(programs_of(adopted, request_.signal));
   }
 }
 
@@ -262,7 +262,7 @@ void StopSequence::check_orphans() {
 void StopSequence::end_orphans(std::vector<Process> left) {
   log_.on_orphans(left);
   std::erase_if(left, [](const Process& process) { return process.parent != ::getpid(); });
-  ask(programs_of(left));
+  ask(programs_of(left, request_.signal));
 }
 
 void StopSequence::on_started(std::size_t worker) {

@@ -166,7 +166,7 @@ std::pair<std::vector<std::size_t>, std::vector<Process>> Workers::living() cons
 std::vector<Process> Workers::programs_for(int signal) const {
   std::vector<Process> informed;
   const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };
-  for (const std::vector<Process>& programs : programs_of(living().second)) {
+  for (const std::vector<Process>& programs : programs_of(living().second, signal)) {
     std::ranges::move(informed_programs(programs, handles), std::back_inserter(informed));
   }
   return informed;
@@ -178,7 +178,7 @@ Workers::NoticePrograms Workers::programs_for_notice(int signal) const {
   const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };
   const auto is_passed_over = [&](const Process& one) { return runs_shell(one) || !handles(one); };
   const auto [workers, tops] = living();
-  const auto programs = programs_of(tops, is_passed_over);
+  const auto programs = programs_of(tops, signal, is_passed_over);
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const std::size_t before = found.handling.size();
     std::ranges::copy_if(programs[i], std::back_inserter(found.handling), handles);
@@ -241,7 +241,7 @@ std::vector<std::vector<Process>> Workers::begin_stop(int signal, std::optional<
       add_asked(*process, plan_.workers[i].ends_with_ranks, tops);
     }
   }
-  return programs_of(tops);
+  return programs_of(tops, signal);
 }
 
 double Workers::run_time_seconds(std::size_t worker) const {

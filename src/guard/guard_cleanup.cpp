@@ -93,7 +93,10 @@ void GuardCleanup::send_stop_signal(int signal) const {
   });
   if (!workers.empty()) {
     page_.note({signal, std::chrono::steady_clock::now(), ended_children(agent_)});
-    (void)Sweeper(agent_).send_stop_signal(through_shells(workers, all, runs_shell), signal);
+    Sweeper sweeper(agent_);
+    for (const std::vector<Process>& programs : programs_of(workers, signal)) {
+      (void)sweeper.send_stop_signal(programs, signal);
+    }
   }
 }
 

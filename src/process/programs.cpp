@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -88,6 +89,27 @@ bool waits_for_signals(const std::string& thread) {
   return file >> number && number == SYS_rt_sigtimedwait;
 }
 
+/// Takes out what a shell with a handler for the signal has put into the background by `&`, and what that has started.
+/// Such a process ignores SIGINT and SIGQUIT (POSIX, "Asynchronous Lists"), but it may have a handler for SIGINT by now,
+/// and bash ignores SIGQUIT itself.
+void leave_to_handlers(std::vector<Process>& programs, int signal) {
+  const auto has = [](const Process& one, const char* set, int number) {
+    return has_signal("/proc/" + std::to_string(one.pid) + "/status", {set}, number);
+  };
+  std::set<pid_t> left;
+  for (const Process& one : programs) {
+    const auto shell = std::ranges::find(programs, one.parent, &Process::pid);
+    if (shell == programs.end()) {
+      continue;
+    }
+    const bool is_in_background = has(one, "SigIgn", SIGQUIT) && !has(*shell, "SigIgn", SIGINT);
+    if (left.contains(shell->pid) || (is_in_background && has(*shell, "SigCgt", signal))) {
+      left.insert(one.pid);
+    }
+  }
+  std::erase_if(programs, [&](const Process& one) { return left.contains(one.pid); });
+}
+
 }  // namespace
 
 bool runs_shell(const Process& process) {
@@ -151,7 +173,7 @@ std::vector<Process> informed_programs(const std::vector<Process>& programs,
   return informed.empty() ? programs : informed;
 }
 
-std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops,
+std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops, int signal,
                                               const std::function<bool(const Process&)>& is_passed_over) {
   const std::vector<Process> all =
       std::ranges::any_of(tops, is_passed_over) ? read_processes() : std::vector<Process>();
@@ -159,6 +181,7 @@ std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops,
   programs.reserve(tops.size());
   for (const Process& top : tops) {
     programs.push_back(through_shells({top}, all, is_passed_over));
+    leave_to_handlers(programs.back(), signal);
   }
   return programs;
 }

@@ -34,9 +34,11 @@ namespace muster {
 [[nodiscard]] std::vector<Process> informed_programs(const std::vector<Process>& programs,
                                                      const std::function<bool(const Process&)>& survives_it);
 
-/// Calls `through_shells` for each of `tops`; `is_passed_over` is its `is_a_shell`. Reads all processes only where one of
-/// them is passed over.
+/// The programs that the signal is for, of each of `tops`: by `through_shells`, whose `is_a_shell` is `is_passed_over`, but
+/// for what a shell with a handler for the signal has put into the background. That handler may pass it on, or tell them
+/// by another way. Reads all processes only where one of `tops` is passed over.
 [[nodiscard]] std::vector<std::vector<Process>> programs_of(
-    const std::vector<Process>& tops, const std::function<bool(const Process&)>& is_passed_over = runs_shell);
+    const std::vector<Process>& tops, int signal,
+    const std::function<bool(const Process&)>& is_passed_over = runs_shell);
 
 }  // namespace muster

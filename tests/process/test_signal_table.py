@@ -4,6 +4,7 @@ from support.signal_table import Table
 
 NAMES = "TERM HUP INT USR1 USR2"
 NOTES = 'got() { read -r phase <FOLDER/../phase; echo "bash got $1 $phase" >>FOLDER/notes; }'
+PASSING_ON = f'for one in {NAMES}; do trap "got $one; kill -$one \\$!" $one; done'
 GOES_ON = {  # at signals that inform
     "`train`": "train",
     "`sh -c 'exec train'`": "sh -c 'exec train'",
@@ -11,7 +12,7 @@ GOES_ON = {  # at signals that inform
     "`sh -c \"sh -c 'train; true'; true\"`": "sh -c \"sh -c 'train; true'; true\"",
     "`sh -c 'train & other & wait'`": "sh -c 'train & other & wait'",
     "`sh -c 'train | tee log'`": "sh -c 'train | tee log'",
-    f"`bash` with `trap` for {NAMES}": f"bash -c '{NOTES}\nfor one in {NAMES}; do trap \"got $one\" $one; done\n"
+    "`bash` with a `trap` that passes them on to `train &`": f"bash -c '{NOTES}\n{PASSING_ON}\n"
     "train & while kill -0 $!; do wait; done'",
     "`tini -- train`": "tini -s -- train",
     "`dumb-init train`": "dumb-init train",

@@ -74,7 +74,10 @@ PROGRAMS = {
     "sh with a pipe": "sh -c '{a} >log | {b}; true'",  # b may save first, and a writes then
     "sh with tee": "sh -c '{a} | tee log; true'",
     "sh in sh with tee": 'sh -c "sh -c \\"{a} | tee log\\"; true"',
-    "bash that handles it": "bash -c 'trap : TERM HUP USR1; {a} & wait; wait'",
+    "bash that handles it": "bash -c 'trap : TERM HUP USR1; {a}; true'",
+    "bash that passes it on": "bash -c 'for one in TERM HUP USR1 USR2; do trap \"kill -$one \\$!\" $one; done; "
+    "{a} & while kill -0 $!; do wait; done'",
+    "bash that ends by a handler": "bash -c 'trap \"exit 0\" TERM HUP; {a} & wait'",
     "bash that ignores it": "bash -c 'trap \"\" USR2; {a}; true'",
     "runner that waits": "env timeout --foreground 1000 {a}",
     "runner that ends": "python3 -c 'import subprocess, sys; subprocess.run(sys.argv[1].split())' '{a}'",

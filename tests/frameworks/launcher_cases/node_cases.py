@@ -71,7 +71,8 @@ note(RANK, ':'.join((E['WORLD_SIZE'], ATTEMPT, E['TORCHELASTIC_MAX_RESTARTS'])))
 """
         ),
         steps=[("wait", "../alone"), ("start", GROWING)],
-        is_default=False,  # torchrun itself sometimes waits in vain for the address of the first node
+        is_default=False,
+        torchrun_may_fail=True,  # it waits in vain for the first node's address where the newcomer has become rank 0
     ),
     Case(
         "a second agent that comes while others may follow",
