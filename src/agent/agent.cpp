@@ -10,10 +10,13 @@
 #include "exchange/startup_values.hpp"
 #include "plan/host_tasks.hpp"
 #include "preflight/judge.hpp"
+#include "process/descendants.hpp"
 #include "process/reaper.hpp"
 #include "run/hang_variables.hpp"
 
 #include <boost/asio/post.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -178,6 +181,8 @@ void Agent::on_guard_lost() {
   standbys_.end();
   if (attempt_) {
     attempt_->kill();  // whatever the gang decides: without the guard, no process may outlive this agent
+  } else {
+    kill_descendants(::getpid());  // what imports of early standbys have started
   }
 }
 

@@ -50,7 +50,7 @@ Result<UniqueFd> open_own_folder(const std::string& path) {
   if (!folder || ::fstat(folder.get(), &status) != 0) {
     return system_error("cannot open '" + path + "'", errno);
   }
-  if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if (!is_writable_by_alone(status, ::geteuid())) {
     return Error{ErrorKind::BadData, "'" + path + "' belongs to somebody else"};
   }
   return folder;

@@ -147,8 +147,7 @@ std::string copy_to_first(const OpenSource& from, const std::vector<Target>& tar
 /// True if nobody but us can put anything there.
 bool is_ours_alone(const std::string& folder) {
   struct stat status {};
-  return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
-         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_writable_by_alone(status, ::geteuid());
 }
 
 std::vector<Target> targets_of(const OpenSource& from, const EvidencePlaces& places) {

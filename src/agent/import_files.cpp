@@ -60,9 +60,7 @@ std::optional<standby::FileState> state_of(const std::string& path) {
 std::string read_file(const std::string& path, const ImportFiles::Of& of) {
   const UniqueFd file = open_untrusted_file(path);
   struct stat status {};
-  const bool is_ours = file && ::fstat(file.get(), &status) == 0 && status.st_uid == ::geteuid() &&
-                       (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  if (!is_ours) {
+  if (!file || ::fstat(file.get(), &status) != 0 || !is_writable_by_alone(status, ::geteuid())) {
     return "";
   }
   const std::string content = read_up_to(file.get(), standby::kMostNotes * 2).bytes;

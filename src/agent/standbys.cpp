@@ -151,6 +151,10 @@ void Standbys::begin_attempt(const LaunchPlan& plan) {
     workers_[i].request.reset();
     workers_[i].notes.reset();
   }
+  if (plan.placement.attempt == 0 && !workers_.empty() &&
+      std::ranges::none_of(workers_, [](const Worker& one) { return one.program.has_value(); })) {
+    log_info("no standbys for '" + join(plan.workers.front().argv, " ") + "': it does not begin with Python");
+  }
   gain_ = {.attempt = plan.placement.attempt, .began = Clock::now()};
   has_told_ready_ = false;
   may_restart_ = plan.placement.restarts < run_.job.gang.config.options.restarts.max_restarts;

@@ -138,6 +138,10 @@ WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds 
   return {};
 }
 
+bool is_writable_by_alone(const struct stat& status, uid_t user) {
+  return status.st_uid == user && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode) {
   const std::string made = path + ".new";
   (void)::unlink(made.c_str());  // of a run that was killed, or a stranger's pipe, at which we would wait

@@ -5,6 +5,8 @@
 #include "base/result.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -103,6 +105,9 @@ struct WriteResult {
 /// Writes all bytes to a descriptor. Each time the descriptor is not writable, as with a full pipe, waits up to
 /// `timeout` for it; a regular file never waits.
 [[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout = {});
+
+/// True if the file or folder belongs to the user, and nobody else may write it.
+[[nodiscard]] bool is_writable_by_alone(const struct stat& status, uid_t user);
 
 inline constexpr mode_t kPrivateFileMode = 0600;
 

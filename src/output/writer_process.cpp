@@ -146,7 +146,7 @@ class LogFolders {
 
   static bool is_roots_alone(int folder) {
     struct stat status {};
-    return ::fstat(folder, &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return ::fstat(folder, &status) == 0 && is_writable_by_alone(status, 0);
   }
 
   void hold(const fs::path& folder, const UniqueFd& found) {

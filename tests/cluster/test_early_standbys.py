@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,36 @@ def test_a_program_that_changes_while_its_node_waits_is_started_cold(kept, waiti
     job.start(1, env=environment)
     assert [one.end() for one in job.jobs.values()] == [0, 0]
     assert f"rank 0 started cold: {program} has changed" in first.err.text and "changed" in first.out.text
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        with open({folder!r} + "/daemons", "a") as file:
+            file.write("%d\\n" % os.getpid())
+        time.sleep(1000)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize("end", ["KILL of the agent", "KILL of the guard", "TERM"])
+def test_a_daemon_that_an_import_starts_does_not_outlive_the_job(kept, waiting, program, environment, tmp_path, end):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "starts_a_daemon.py").write_text(DAEMON.format(folder=str(tmp_path)))
+    program.write_text("import starts_a_daemon, decimal, json\n" + program.read_text())
+    environment["PYTHONPATH"] = folder
+    kept()
+    daemons = tmp_path / "daemons"
+    known = daemons.read_text()
+    job, first = waiting()
+    made = wait_until(lambda: daemons.read_text().removeprefix(known).split(), "a daemon of a standby")
+    if end == "TERM":
+        first.signal(signal.SIGTERM)
+    else:
+        os.kill(first.agent() if end == "KILL of the agent" else first.guard(), signal.SIGKILL)
+    first.end()
+    wait_until(lambda: not any(processes.is_alive(int(pid)) for pid in made), "the daemon to end")
