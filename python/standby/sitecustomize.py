@@ -14,7 +14,6 @@ DEVICES = ("/dev/nvidia", "/dev/davinci", "/dev/hisi_hdc", "/dev/kfd", "/dev/dri
 ONLY_SYNTAX = 0x400  # a flag of compile(): PyCF_ONLY_AST
 LARGE_PRIME = 2**61 - 1
 KIND_OF_FILE, REGULAR_FILE = 0xF000, 0x8000  # of st_mode
-COARSE_CLOCK = 20 * 10**6  # nanoseconds by which the times of files may be late
 MOST_SOURCE = 1 << 20  # bytes of a program's file that are parsed: what is longer does not end as Python does, or does more than import
 
 
@@ -353,7 +352,8 @@ def check_own_modules(loaded, only_libraries):
     folders = library_folders()
     for name in loaded:
         origin = origin_of(sys.modules.get(name))
-        is_own = only_libraries and origin is not None and not is_library(origin, folders)
+        is_file = origin is not None and (os.path.isabs(origin) or os.path.exists(origin))  # torch makes a module of a string
+        is_own = only_libraries and is_file and not is_library(origin, folders)
         if is_own or name in beside:
             raise NoStandby("the program has a module %s of its own" % name)
 
@@ -403,29 +403,11 @@ class Standby(object):
         pace = Pace()
         if "paced" in flags:
             sys.meta_path.insert(0, pace)
-        import time  # built in, and there
-
-        began = time.time_ns() - COARSE_CLOCK
         import_modules(names_to_import(names, self.files) if self.only_libraries else names, self.only_libraries)
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not pace]
         check_what_imports_did(before)
         self.loaded = set(sys.modules) - self.there
-        self.loaded -= self.take_generated(began)
         check_own_modules(self.loaded, self.only_libraries)
-
-    def take_generated(self, began):
-        """The modules whose files an import has written itself, as that of torch.distributed.fsdp does. The files must not change any more."""
-        folders = library_folders()
-        generated = set()
-        for name in self.loaded:
-            origin = origin_of(sys.modules.get(name))
-            try:
-                if origin and not is_library(origin, folders) and os.stat(origin).st_ctime_ns >= began:
-                    self.files.append(state_of(origin) + (origin,))
-                    generated.add(name)
-            except OSError:
-                pass  # it is gone, or no file
-        return generated
 
     def check_files(self):
         changed = find_change(self.files)

@@ -239,33 +239,34 @@ def test_imports_that_do_more_than_import(start, program, libraries, tmp_path, n
     assert "from standby" not in job.err.text.replace("0 of 2 ranks from standby", "")
 
 
-GENERATES = """
-import importlib.util, os, sys
-path = {path}
-if not os.path.exists(path):
-    open(path, "w").write("VALUE = 1")
-spec = importlib.util.spec_from_file_location("generated", path)
-sys.modules["generated"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sys.modules["generated"])
+MAKES_A_MODULE = """
+import importlib.abc, importlib.util, sys
+class OfAString(importlib.abc.SourceLoader):
+    def get_data(self, path):
+        return b"VALUE = 1"
+    def get_filename(self, name):
+        return "made_by_hand"
+spec = importlib.util.spec_from_loader("made", OfAString(), origin="by hand")
+sys.modules["made"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["made"])
 """
 
 
-def test_a_module_that_an_import_has_written_is_no_obstacle(start, program, libraries, tmp_path):
+def test_a_module_that_a_library_makes_of_a_string_is_not_the_programs(start, program, libraries, tmp_path):
     """As torch.distributed.fsdp does."""
-    text = GENERATES.format(path="os.path.join(__import__('tempfile').mkdtemp(), 'generated.py')")
-    job = start(program("import makes_one\n" + CRASHES), tmp_path, 1, env=libraries(makes_one=text))
+    job = start(program("import makes_a_module\n" + CRASHES), tmp_path, 1, env=libraries(makes_a_module=MAKES_A_MODULE))
 
     assert crash_and_restart(job, tmp_path) == 0
     assert "attempt 1: 2 of 2 ranks from standby" in job.err.text
 
 
-def test_a_module_from_elsewhere_is_the_programs(start, program, libraries, tmp_path):
-    text = GENERATES.format(path=repr(str(tmp_path / "generated.py")))
-    (tmp_path / "generated.py").write_text("VALUE = 2")
+def test_a_module_that_a_library_takes_from_elsewhere_is_the_programs(start, program, libraries, tmp_path):
+    (tmp_path / "elsewhere.py").write_text("")
     (tmp_path / "programs").mkdir()
-    job = start(program("import takes_one\n" + CRASHES, "programs/program.py"), tmp_path, 1, env=libraries(takes_one=text))
+    takes = f"import sys\nsys.path.append({str(tmp_path)!r})\nimport elsewhere\nsys.path.pop()"
+    job = start(program("import takes_one\n" + CRASHES, "programs/program.py"), tmp_path, 1, env=libraries(takes_one=takes))
 
-    job.err.wait_for("the program has a module generated of its own")
+    job.err.wait_for("the program has a module elsewhere of its own")
     for name in ("go0", "go1"):
         (tmp_path / name).touch()
     assert job.end() == 0
