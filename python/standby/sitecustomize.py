@@ -193,19 +193,34 @@ class Notes(object):
 
 
 class Pace(object):
-    """Sleeps between imports three times as long as they took the CPU, where muster cannot lower this process's priority. Stands in
-    sys.meta_path, and finds no module."""
+    """Sleeps between imports: nine times as long as they took the CPU where this process has to wait for one, since a job that uses all
+    CPUs is slowed also by a process of the lowest priority; and three times where muster cannot lower the priority. Stands in sys.meta_path,
+    and finds no module."""
 
-    def __init__(self):
+    MOST_SECONDS = 10  # at once, so that muster sees it work
+
+    def __init__(self, is_lowered):
         import time  # built in, and there
 
         self.time = time
-        self.used = time.process_time()
+        self.factor = 0 if is_lowered else 3
+        self.used, self.waited = self.look()
+
+    def look(self):
+        """Seconds for which this process has used a CPU, and has waited for one; for the latter infinity where the kernel does not tell."""
+        try:
+            waited = int(read_text("/proc/self/schedstat").split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            waited = float("inf")
+        return self.time.process_time(), waited
 
     def find_spec(self, name, path=None, target=None):
-        used = self.time.process_time()
-        self.time.sleep(min(max(3 * (used - self.used), 0), 1))
-        self.used = used
+        used, waited = self.look()
+        took = used - self.used
+        factor = self.factor if waited - self.waited < took / 4 else 9
+        if factor * took > 0:
+            self.time.sleep(min(factor * took, self.MOST_SECONDS))
+        self.used, self.waited = self.look()
 
 
 class NoStandby(Exception):
@@ -400,9 +415,8 @@ class Standby(object):
         self.check_files()
         names = [line for line in lines if line and not line.startswith("=")]
         before = list(sys.path), os.getcwd(), list(sys.argv), list(sys.meta_path), process_state()
-        pace = Pace()
-        if "paced" in flags:
-            sys.meta_path.insert(0, pace)
+        pace = Pace("paced" not in flags)
+        sys.meta_path.insert(0, pace)
         import_modules(names_to_import(names, self.files) if self.only_libraries else names, self.only_libraries)
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not pace]
         check_what_imports_did(before)

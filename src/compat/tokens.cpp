@@ -243,15 +243,16 @@ Result<> check_program(const Tokens& read, const CompatLauncher& compat, const O
   if (read.program.empty() || read.is_set_apart) {
     return {};
   }
-  return check_is_no_option(read.program.front(), "the program",
-                            [&](const std::string& typed) -> std::optional<std::string> {
-                              for (const CompatOption& option : compat.options()) {
-                                if (dashed(option.name) == typed && option.argument != nullptr) {
-                                  return option.name;
-                                }
-                              }
-                              return find_own(own, typed) == nullptr ? std::nullopt : std::optional(typed);
-                            });
+  const auto find_name = [&](const std::string& typed) -> std::optional<std::string> {
+    const auto options = compat.options();
+    const auto found = std::ranges::find_if(options, [&](const CompatOption& option) {
+      return option.argument != nullptr && dashed(option.name) == typed;
+    });
+    return found != options.end()            ? std::optional<std::string>(found->name)
+           : find_own(own, typed) != nullptr ? std::optional(typed)
+                                             : std::nullopt;
+  };
+  return check_is_no_option(read.program.front(), "the program", find_name);
 }
 
 /// Finds an option before the program's name, or behind it. Empty if the token is no option, or an unknown one.

@@ -1,4 +1,5 @@
-"""How long a restart takes until all ranks run again: each imports torch, with and without standbys, beside torchrun."""
+"""How long a restart takes until all ranks run again: each imports torch, with and without standbys, beside torchrun; and
+what it costs a job that uses all CPUs when its standbys are made."""
 
 import os
 import re
@@ -10,10 +11,10 @@ import time
 from contenders import environment
 from tables import milliseconds
 
-RANKS = 4
+RANKS = 8
 ROUNDS = 3
 PROGRAM = """
-import os, pathlib, sys, time
+import os, pathlib, signal, sys, time
 import torch
 folder, rank = pathlib.Path(sys.argv[1]), os.environ["RANK"]
 attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
@@ -22,8 +23,39 @@ folder.joinpath("up-%s-%s" % (attempt, rank)).write_text(stamp)
 while attempt == "0":
     if rank == "0" and folder.joinpath("go").exists():
         folder.joinpath("crash").write_text(repr(time.monotonic()))
-        sys.exit(3)
+        os.kill(os.getpid(), signal.SIGKILL)  # by sys.exit, Python takes another 0.7 s to end, under each launcher
     time.sleep(0.01)
+"""
+
+PAIRS = 30
+TRAINS = """
+import os, time
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.Tanh(), torch.nn.Linear(512, 256))
+model = torch.nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+given = torch.randn(64, 256)
+def steps_until(end):
+    steps = 0
+    is_over = torch.zeros(1)
+    while not is_over:
+        for _ in range(20):
+            optimizer.zero_grad()
+            model(given).square().mean().backward()
+            optimizer.step()
+        steps += 20
+        is_over[0] = time.monotonic() > end
+        dist.broadcast(is_over, 0)
+    return steps
+steps_until(time.monotonic() + 2.5)  # until the first standby is being made
+began = time.monotonic()
+steps = steps_until(began + 6)
+if dist.get_rank() == 0:
+    print("rate", steps / (time.monotonic() - began), flush=True)
+os._exit(0)
 """
 
 
@@ -63,6 +95,26 @@ def measure(options, contenders, report):
     report.table(f"Restart of {RANKS} ranks that import torch", header, rows)
     report.judge("restart from standbys, wall time", ours * 1000, 500, "ms")
     report.judge("CPU of a rank after the order", cpu * 1000, 200, "ms")
+    report.table(*steps_while_standbys_are_made(options, python, muster))
+
+
+def steps_while_standbys_are_made(options, python, muster):
+    """The table of a job of two ranks on gloo, by pairs of jobs whose order alternates."""
+    program = options.scratch / "trains.py"
+    program.write_text(TRAINS)
+    command = [*map(str, muster[:2]), "--nproc-per-node=2", "--max-restarts=1"]
+    ways = {"made": ["--standby=torch", "--standby-after=1"], "none": []}
+    rates = {way: [] for way in ways}
+    path = f"{python.parent}:{os.environ['PATH']}"
+    for number in range(PAIRS):
+        for way in sorted(ways, reverse=number % 2 == 0):
+            job = subprocess.run([*command, *ways[way], str(program)], env={**environment(), "PATH": path}, capture_output=True, text=True)
+            rates[way].append(float(re.search(r"rate ([\d.]+)", job.stdout)[1]))
+    ratios = sorted(made / none for made, none in zip(rates["made"], rates["none"]))
+    row = [*(f"{statistics.median(rates[way]):.0f}" for way in ("none", "made")), f"{statistics.median(ratios):.2f}"]
+    row.append(f"{ratios[PAIRS // 4]:.2f} to {ratios[-PAIRS // 4]:.2f}")
+    header = ["without", "while standbys are made", "ratio", "middle half of the pairs"]
+    return f"Steps a second of two ranks on gloo, {PAIRS} pairs", header, [row]
 
 
 def one_restart(command, folder, python, has_standbys):
