@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 namespace muster {
 namespace {
@@ -46,6 +47,10 @@ std::optional<int> code_of(std::string text, bool counts_signals) {
   return number && counts_signals ? std::optional(kSignals + *number) : number;
 }
 
+/// What others write in front of an exit code; what only begins a line is in `exit_code_in`.
+constexpr auto kExitCodeWords = std::to_array<std::string_view>(
+    {"exit code", "exitcode", "exit status", "exited with code", "exited with status", "return code", "returncode"});
+
 /// The exit code that a question is about: `137`, `SIGKILL`, `signal 9`, `Exit Code: 137` as kubectl prints it,
 /// `exit code 137: that of rank 3`, `exitcode  : -9` as torchrun prints it, and Python's `Signals.SIGKILL`.
 std::optional<int> exit_code_in(const std::string& text) {
@@ -55,9 +60,10 @@ std::optional<int> exit_code_in(const std::string& text) {
     return code_of(text.substr(python + kPython.size()), /*counts_signals=*/false);
   }
   const std::string lower = lower_case(text);
-  for (const std::string_view beginning : {std::string_view("exit code"), std::string_view("exitcode"),
-                                           std::string_view("exit status"), std::string_view("code"), kSignal}) {
-    const std::size_t word = text.find_first_not_of(": ", std::min(beginning.size(), text.size()));
+  std::vector<std::string_view> beginnings(kExitCodeWords.begin(), kExitCodeWords.end());
+  beginnings.insert(beginnings.end(), {"exit", "code", kSignal});
+  for (const std::string_view beginning : beginnings) {
+    const std::size_t word = text.find_first_not_of(":= ", std::min(beginning.size(), text.size()));
     if (lower.starts_with(beginning) && word != std::string::npos && word > beginning.size()) {
       const bool is_negative = text[word] == '-';
       return code_of(text.substr(word + (is_negative ? 1 : 0)), is_negative || beginning == kSignal);
@@ -65,6 +71,17 @@ std::optional<int> exit_code_in(const std::string& text) {
   }
   const bool is_one_word = std::ranges::all_of(text, is_letter_or_digit);
   return is_one_word ? code_of(text, /*counts_signals=*/false) : std::nullopt;
+}
+
+/// The exit code that is somewhere in a line, as in `[rank 0] failed (exitcode: 1) of binary: /usr/bin/python3`.
+std::optional<int> exit_code_within(const std::string& text) {
+  const std::string lower = lower_case(text);
+  for (const std::string_view words : kExitCodeWords) {
+    if (const std::size_t at = lower.find(words); at != std::string::npos) {
+      return exit_code_in(text.substr(at));
+    }
+  }
+  return std::nullopt;
 }
 
 Result<int> explain_exit_code(int code, bool is_json) {
@@ -145,6 +162,9 @@ std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::s
     return explain_exit_code(*code, is_json);
   }
   const std::vector<MessageRow> found = find_rows(question);
+  if (const auto code = found.empty() ? exit_code_within(question) : std::nullopt) {
+    return explain_exit_code(*code, is_json);
+  }
   const bool is_quoted = line.program.size() == 1;
   const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
   if (found.empty() && !is_quoted && !is_number) {
