@@ -234,6 +234,7 @@ constexpr auto kKeys = std::to_array<CompatOption>({
      "lead"},
     {"store_type", '\0', "tcp", Ignored, "the agents meet without a store"},
     {"use_libuv", '\0', "WHETHER", Ignored, "the agents meet without a store"},
+    {"cas_backoff_max_seconds", '\0', "SECONDS", Ignored, "the agents write no common state"},
     {"rank", '\0', "R", Ignored, "torchrun overwrites it by --node-rank"},
     {"protocol", '\0', "NAME", Ignored, kNoEtcd},
     {"ssl_cert", '\0', "FILE", Ignored, kNoEtcd},

@@ -13,8 +13,7 @@ for action in get_args_parser()._actions:
     print(" ".join(action.option_strings))
 """
 
-# Newer than the torch that requirements/torch.txt pins: of PyTorch's main branch, and proposed for it
-# (pytorch/pytorch, pull request 195543).
+# Newer than the torch that requirements/torch.txt pins: of torch 2.15, and proposed for PyTorch (pull request 195543).
 NEWER = {"--log-line-prefix-template", "--exit-barrier-timeout"}
 
 
