@@ -44,6 +44,7 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       kill_loop_(*this, input.io, workers, sweeper_, [&input = input_] { return helpers_and_standbys(input); }),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }),
+      left_timer_(input.io),
       last_moment_(input.io, kLastMoment, [this] { on_event(GraceEnded{}); }),
       notice_timer_(input.io, kNoticeInterval, [this] { (void)tell_programs(); }) {}
 
@@ -69,6 +70,7 @@ bool StopSequence::send_notice(int signal) {
 /// A worker without a program that handles the signal may have only begun, and does in a moment.
 Workers::NoticePrograms StopSequence::tell_programs() {
   Workers::NoticePrograms found = workers_.programs_for_notice(request_.signal);
+  sweeper_.note_sent(found.left, request_.signal);
   (void)sweeper_.send_stop_signal(found.handling, request_.signal);
   notice_timer_.ask();
   return found;
@@ -93,13 +95,25 @@ void StopSequence::send_stop_signal(int signal) {
   workers_.go_on();  // a stopped worker could not handle the signal
   asks_adopted_ = !guards;
   ask_adopted();
+  left_timer_.start(grace_.length() / 2, [this] { ask_left(); });
   log_.on_asked_to_end(request_);
 }
 
+/// The handlers of their shells have not ended them.
+void StopSequence::ask_left() {
+  for (const Process& program : left_) {
+    signal_exactly(program, request_.signal);
+  }
+}
+
 /// Leaves out, also as an orphan, a program that reads what another one writes: it ends with that one. A notice is for
-/// those that handle it: what a worker leaves behind after it may be saving for it.
+/// those that handle it: what a worker leaves behind after it may be saving for it. What is left to a shell's handler has
+/// half of the grace to hear of the request by it; a second signal could end its save.
 void StopSequence::ask(std::vector<std::vector<Process>> programs) {
   for (std::vector<Process>& one : programs) {
+    const std::vector<Process> left = take_left_to_handlers(one, request_.signal);
+    sweeper_.note_sent(left, request_.signal);
+    left_.insert(left_.end(), left.begin(), left.end());
     readers_.merge(readers_of_others(one, request_.signal));
     std::erase_if(one, [this](const Process& program) {
       return readers_.contains(program.pid) || (is_notice_ && !survives(program.pid, request_.signal));
@@ -117,7 +131,7 @@ void StopSequence::ask_adopted() {
   std::set<pid_t> known = workers_.living_pids();
   known.merge(excluded());
   if (const std::vector<Process> adopted = sweeper_.adopted(known); !adopted.empty()) {
-    ask(programs_of(adopted, request_.signal));
+    ask(programs_of(adopted));
   }
 }
 
@@ -138,6 +152,7 @@ void StopSequence::stop_orphans(bool is_succeeding) {
 
 void StopSequence::kill() {
   grace_.cancel();
+  left_timer_.cancel();
   look_.cancel();
   orphan_timer_.cancel();
   notice_timer_.cancel();
@@ -149,6 +164,7 @@ void StopSequence::kill() {
 
 void StopSequence::cancel() {
   grace_.cancel();
+  left_timer_.cancel();
   look_.cancel();
   kill_loop_.cancel();
   orphan_timer_.cancel();
@@ -262,7 +278,7 @@ void StopSequence::check_orphans() {
 void StopSequence::end_orphans(std::vector<Process> left) {
   log_.on_orphans(left);
   std::erase_if(left, [](const Process& process) { return process.parent != ::getpid(); });
-  ask(programs_of(left, request_.signal));
+  ask(programs_of(left));
 }
 
 void StopSequence::on_started(std::size_t worker) {

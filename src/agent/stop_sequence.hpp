@@ -76,6 +76,7 @@ class StopSequence : private StopTimersOwner {
   void on_grace_ended() override;
   void on_grace_progress() override { log_.on_still_waiting(grace_.left()); }
   void ask(std::vector<std::vector<Process>> programs);
+  void ask_left();
   void give_up_on_workers(const HelperTask::Answer& places);
   void keep(std::vector<hang::RankEvidence> found);
   Workers::NoticePrograms tell_programs();
@@ -96,6 +97,7 @@ class StopSequence : private StopTimersOwner {
   KillLoop kill_loop_;
   DelayedCall orphan_timer_;
   DelayedCall rank_timer_;
+  Timer left_timer_;
   DelayedCall last_moment_;  ///< between the signal for helpers and SIGKILL
   DelayedCall notice_timer_;
   std::optional<std::chrono::steady_clock::time_point> orphans_seen_;  ///< when orphans of ranks were first seen
@@ -103,9 +105,10 @@ class StopSequence : private StopTimersOwner {
   bool has_heard_guard_ = false;
   bool has_asked_ = false;
   bool asks_adopted_ = false;
-  bool is_notice_ = false;   ///< a notice has asked, and nothing else yet
-  std::set<pid_t> readers_;  ///< of what other programs write: not asked before the grace is over
-  bool is_urgent_ = false;   ///< something else limits the grace
+  bool is_notice_ = false;     ///< a notice has asked, and nothing else yet
+  std::vector<Process> left_;  ///< to handlers of their shells
+  std::set<pid_t> readers_;    ///< of what other programs write: not asked before the grace is over
+  bool is_urgent_ = false;     ///< something else limits the grace
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .reason = {}, .grace = {}};
 };
 

@@ -166,7 +166,8 @@ std::pair<std::vector<std::size_t>, std::vector<Process>> Workers::living() cons
 std::vector<Process> Workers::programs_for(int signal) const {
   std::vector<Process> informed;
   const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };
-  for (const std::vector<Process>& programs : programs_of(living().second, signal)) {
+  for (std::vector<Process>& programs : programs_of(living().second)) {
+    (void)take_left_to_handlers(programs, signal);
     std::ranges::move(informed_programs(programs, handles), std::back_inserter(informed));
   }
   return informed;
@@ -178,8 +179,9 @@ Workers::NoticePrograms Workers::programs_for_notice(int signal) const {
   const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };
   const auto is_passed_over = [&](const Process& one) { return runs_shell(one) || !handles(one); };
   const auto [workers, tops] = living();
-  const auto programs = programs_of(tops, signal, is_passed_over);
+  auto programs = programs_of(tops, is_passed_over);
   for (std::size_t i = 0; i < workers.size(); ++i) {
+    std::ranges::move(take_left_to_handlers(programs[i], signal), std::back_inserter(found.left));
     const std::size_t before = found.handling.size();
     std::ranges::copy_if(programs[i], std::back_inserter(found.handling), handles);
     if (found.handling.size() == before) {
@@ -241,7 +243,7 @@ std::vector<std::vector<Process>> Workers::begin_stop(int signal, std::optional<
       add_asked(*process, plan_.workers[i].ends_with_ranks, tops);
     }
   }
-  return programs_of(tops, signal);
+  return programs_of(tops);
 }
 
 double Workers::run_time_seconds(std::size_t worker) const {

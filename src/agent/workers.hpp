@@ -67,9 +67,11 @@ class Workers {
   [[nodiscard]] bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
   /// The `informed_programs` of the living workers.
   [[nodiscard]] std::vector<Process> programs_for(int signal) const;
-  /// Programs of living workers that a notice's signal does not end, and the workers that have none.
+  /// Programs of living workers that a notice's signal does not end, those that are left to a shell's handler, and the workers
+  /// that have neither.
   struct NoticePrograms {
     std::vector<Process> handling;
+    std::vector<Process> left;
     std::vector<std::size_t> without;
   };
   [[nodiscard]] NoticePrograms programs_for_notice(int signal) const;

@@ -364,6 +364,12 @@ bool Sweeper::send_stop_signal(const std::vector<Process>& processes, int signal
   return has_new;
 }
 
+void Sweeper::note_sent(const std::vector<Process>& processes, int signal) {
+  for (const Process& process : processes) {
+    asked_.emplace(process.pid, process.start_time, signal);
+  }
+}
+
 /// A process that forks and exits in a loop keeps being re-parented to us, and a scan of /proc never catches it;
 /// /proc/self/task/children does.
 void Sweeper::kill_children(const std::set<pid_t>& excluded) const {

@@ -126,6 +126,8 @@ class Sweeper {
   /// Sends `signal` once to each process, and SIGCONT, because a stopped one could not handle it. True: some had not
   /// got it before.
   bool send_stop_signal(const std::vector<Process>& processes, int signal);
+  /// Counts the signal as sent to these, which get it by another way.
+  void note_sent(const std::vector<Process>& processes, int signal);
   /// Lets signals be sent again that were sent before.
   void forget_sent() { asked_.clear(); }
 

@@ -89,27 +89,6 @@ bool waits_for_signals(const std::string& thread) {
   return file >> number && number == SYS_rt_sigtimedwait;
 }
 
-/// Takes out what a shell with a handler for the signal has put into the background by `&`, and what that has started.
-/// Such a process ignores SIGINT and SIGQUIT (POSIX, "Asynchronous Lists"), but it may have a handler for SIGINT by now,
-/// and bash ignores SIGQUIT itself.
-void leave_to_handlers(std::vector<Process>& programs, int signal) {
-  const auto has = [](const Process& one, const char* set, int number) {
-    return has_signal("/proc/" + std::to_string(one.pid) + "/status", {set}, number);
-  };
-  std::set<pid_t> left;
-  for (const Process& one : programs) {
-    const auto shell = std::ranges::find(programs, one.parent, &Process::pid);
-    if (shell == programs.end()) {
-      continue;
-    }
-    const bool is_in_background = has(one, "SigIgn", SIGQUIT) && !has(*shell, "SigIgn", SIGINT);
-    if (left.contains(shell->pid) || (is_in_background && has(*shell, "SigCgt", signal))) {
-      left.insert(one.pid);
-    }
-  }
-  std::erase_if(programs, [&](const Process& one) { return left.contains(one.pid); });
-}
-
 }  // namespace
 
 bool runs_shell(const Process& process) {
@@ -166,6 +145,34 @@ std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int sign
   return readers;
 }
 
+std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal) {
+  const auto has = [](const Process& one, const char* set, int number) {
+    return has_signal("/proc/" + std::to_string(one.pid) + "/status", {set}, number);
+  };
+  // By `&`, a shell starts a process that ignores SIGINT and SIGQUIT (POSIX, "Asynchronous Lists"), or with job control, which
+  // catches no SIGINT, one in a process group of its own.
+  const auto is_in_background = [&](const Process& one, const Process& shell) {
+    const bool ignores = has(one, "SigIgn", SIGQUIT) || has(one, "SigIgn", SIGINT);
+    return ignores ? !has(shell, "SigIgn", SIGINT) : ::getpgid(one.pid) == one.pid && !has(shell, "SigCgt", SIGINT);
+  };
+  std::set<pid_t> left;
+  for (const Process& shell : programs) {
+    const bool decides = has(shell, "SigCgt", signal) && std::ranges::all_of(programs, [&](const Process& one) {
+                           return one.parent != shell.pid || is_in_background(one, shell);
+                         });
+    for (const Process& one : programs) {
+      if (one.parent == shell.pid && (decides || left.contains(shell.pid))) {
+        left.insert(one.pid);
+      }
+    }
+  }
+  const auto begin = std::stable_partition(programs.begin(), programs.end(),
+                                           [&](const Process& one) { return !left.contains(one.pid); });
+  std::vector<Process> taken(begin, programs.end());
+  programs.erase(begin, programs.end());
+  return taken;
+}
+
 std::vector<Process> informed_programs(const std::vector<Process>& programs,
                                        const std::function<bool(const Process&)>& survives_it) {
   std::vector<Process> informed;
@@ -173,7 +180,7 @@ std::vector<Process> informed_programs(const std::vector<Process>& programs,
   return informed.empty() ? programs : informed;
 }
 
-std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops, int signal,
+std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops,
                                               const std::function<bool(const Process&)>& is_passed_over) {
   const std::vector<Process> all =
       std::ranges::any_of(tops, is_passed_over) ? read_processes() : std::vector<Process>();
@@ -181,7 +188,6 @@ std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops, 
   programs.reserve(tops.size());
   for (const Process& top : tops) {
     programs.push_back(through_shells({top}, all, is_passed_over));
-    leave_to_handlers(programs.back(), signal);
   }
   return programs;
 }

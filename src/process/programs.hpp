@@ -29,16 +29,18 @@ namespace muster {
 /// such as `tee`. They end with their input; if they ended first, the other one could not write while it saves.
 [[nodiscard]] std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal);
 
+/// Takes out of a worker's programs what waits for a shell's handler: what the shell has started in the background, if it has
+/// a handler for the signal and waits for nothing else. That handler may pass the signal on, or tell them by another way.
+[[nodiscard]] std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal);
+
 /// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that
 /// ended would take the rank with it, and `tee` the output of its program. Pure.
 [[nodiscard]] std::vector<Process> informed_programs(const std::vector<Process>& programs,
                                                      const std::function<bool(const Process&)>& survives_it);
 
-/// The programs that the signal is for, of each of `tops`: by `through_shells`, whose `is_a_shell` is `is_passed_over`, but
-/// for what a shell with a handler for the signal has put into the background. That handler may pass it on, or tell them
-/// by another way. Reads all processes only where one of `tops` is passed over.
+/// Calls `through_shells` for each of `tops`; `is_passed_over` is its `is_a_shell`. Reads all processes only where one of
+/// them is passed over.
 [[nodiscard]] std::vector<std::vector<Process>> programs_of(
-    const std::vector<Process>& tops, int signal,
-    const std::function<bool(const Process&)>& is_passed_over = runs_shell);
+    const std::vector<Process>& tops, const std::function<bool(const Process&)>& is_passed_over = runs_shell);
 
 }  // namespace muster

@@ -77,7 +77,8 @@ PROGRAMS = {
     "bash that handles it": "bash -c 'trap : TERM HUP USR1; {a}; true'",
     "bash that passes it on": "bash -c 'for one in TERM HUP USR1 USR2; do trap \"kill -$one \\$!\" $one; done; "
     "{a} & while kill -0 $!; do wait; done'",
-    "bash that ends by a handler": "bash -c 'trap \"exit 0\" TERM HUP; {a} & wait'",
+    "bash that passes it on and ends": "bash -c 'for one in TERM HUP; do trap \"kill -$one \\$!; exit 1\" $one; done; {a} & wait'",
+    "bash with jobs that passes it on": "bash -c 'set -m; trap \"kill \\$!; wait\" TERM; {a} & wait'",
     "bash that ignores it": "bash -c 'trap \"\" USR2; {a}; true'",
     "runner that waits": "env timeout --foreground 1000 {a}",
     "runner that ends": "python3 -c 'import subprocess, sys; subprocess.run(sys.argv[1].split())' '{a}'",
@@ -125,6 +126,54 @@ def test_a_signal_that_informs_reaches_each_program_once_and_the_job_goes_on(mus
     both = [number.name.removeprefix("SIG"), "TERM"]
     assert {name: notes.signals_of(name) for name in names} == {name: both for name in names}
     assert notes.signals_of("helper") == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "trap 'kill $!' EXIT; {a} & wait",
+        "trap 'trap - TERM; kill -TERM 0' TERM EXIT; {a} & wait",
+        'bash -c "trap \'trap - TERM; kill \\$!; wait\' TERM; {a} & wait"; true',
+    ],
+)
+def test_what_a_shell_has_told_as_it_ended_is_not_told_again(muster, notes, script):
+    job = muster.start("--", "bash", "-c", script.format(a=notes.command("a")))
+    notes.wait_for("a ready")
+
+    job.signal(signal.SIGTERM)
+    notes.wait_for("a got TERM")
+    job.err.wait_for("to end (")
+    notes.let_them_save()
+
+    assert job.end() == 143
+    assert (notes.signals_of("a"), "a saved" in notes.lines()) == (["TERM"], True)
+
+
+@pytest.mark.parametrize("handler", ["exit 0", ":"])
+def test_what_a_shells_handler_has_not_told_is_asked_within_the_grace(muster, notes, handler):
+    job = muster.start("--grace=12", "--", "bash", "-c", f"trap '{handler}' TERM; {notes.command('a')} & wait; wait")
+    notes.wait_for("a ready")
+
+    job.signal(signal.SIGTERM)
+    notes.wait_for("a got TERM")
+    notes.let_them_save()
+
+    assert job.end() == 143
+    assert (notes.signals_of("a"), "a saved" in notes.lines()) == (["TERM"], True)
+
+
+def test_a_notice_is_told_once_by_a_handler_that_is_taken_back(muster, notes):
+    script = f"trap 'trap - TERM; kill $!; wait' TERM; {notes.command('a')} & wait"
+    job = muster.start("--tell-workers-by=TERM", "--", "bash", "-c", script)
+    notes.wait_for("a ready")
+
+    muster.run("suspend", "--job", job.guard(), "--within", 4)
+    notes.wait_for("a got TERM")
+    job.err.wait_for("to end (")  # more than a second later
+    notes.let_them_save()
+
+    assert job.end() == 85
+    assert (notes.signals_of("a"), "a saved" in notes.lines()) == (["TERM"], True)
 
 
 def test_helpers_of_a_program_that_does_not_end_are_asked_before_they_are_killed(muster, notes):
