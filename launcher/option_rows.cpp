@@ -138,8 +138,11 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::scale_up, read_word<"restart or now", ScaleUp::AtRestart, ScaleUp::Now>>},
     {"preflight", "WHEN", "Several nodes",
      "Compare drivers, devices, ports, limits, clocks and more of the nodes when they meet, and name a node that "
-     "differs from all others: auto (with three nodes and more), or off, the default.",
-     kInto<&GangOptions::preflight, read_word<"auto or off", ComparesNodes::Auto, ComparesNodes::Never>>, "auto off"},
+     "differs from all others: auto (with three nodes and more, the default), strict (a node that differs in devices, "
+     "driver, ports, clock or /dev/shm does not take part), or off.",
+     kInto<&GangOptions::preflight,
+           read_word<"auto, strict or off", ComparesNodes::Auto, ComparesNodes::Strictly, ComparesNodes::Never>>,
+     "auto strict off"},
     {"heartbeat-timeout", "SECONDS", "Several nodes",
      "Silence after which a node or the leader is lost, 1 to 3600. Default: 8.",
      kInto<&GangOptions::heartbeat_timeout, read_seconds_from<1, 3600>>},

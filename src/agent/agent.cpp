@@ -29,11 +29,11 @@
 namespace muster {
 namespace {
 
-/// Of two nodes that differ, nobody knows which is the odd one. The roles of one job may have different machines.
+/// The roles of one job may have different machines, and tasks of one host have the same.
 bool compares_nodes(const gang::GangConfig& config) {
-  constexpr int kFewest = 3;
-  return config.options.preflight == gang::ComparesNodes::Auto && config.job.most_nodes >= kFewest &&
-         config.job.roles.size() <= 1 && config.job.endpoints.size() <= 1;
+  return config.options.preflight != gang::ComparesNodes::Never &&
+         config.job.most_nodes >= static_cast<int>(gang::kFewestCompared) && config.job.roles.size() <= 1 &&
+         config.job.endpoints.size() <= 1 && !config.job.are_tasks;
 }
 
 /// True where the ranks of each node follow from its place alone: no rank table gives them, now or when it comes.
@@ -86,7 +86,8 @@ gang::GangSetup setup_with_keys(const RunContext& run) {
     };
   }
   if (compares_nodes(setup.config)) {
-    setup.config.judge_facts = preflight::judge;
+    const bool is_strict = setup.config.options.preflight == gang::ComparesNodes::Strictly;
+    setup.config.judge_facts = [is_strict](const auto& told) { return preflight::judge(told, is_strict); };
   }
   setup.config.memory_use = [reader = MemoryReader(run.memory_group)]() mutable { return reader.read(); };
   return setup;

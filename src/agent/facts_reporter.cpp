@@ -1,19 +1,22 @@
 // Knows what of this node only the agent knows; src/preflight reads the rest.
 #include "agent/facts_reporter.hpp"
 
+#include "compat/known_launchers.hpp"
 #include "environment/snapshot.hpp"
 #include "process/spawn.hpp"
 
 #include <sys/resource.h>
 
 #include <chrono>
-#include <filesystem>
+#include <optional>
 
 namespace muster {
 namespace {
 
-/// Of the files only the folders of the job can be slow: what hangs so long is no fact of a running job.
+/// No fact takes so long, not even on a busy node.
 constexpr std::chrono::seconds kFactsTimeout{5};
+/// For the folders of the job, whose file systems may hang: a leader waits for facts longer than that.
+constexpr std::chrono::seconds kFolderTimeout{2};
 
 /// The limit that workers inherit. This process may have raised its own.
 double open_files(const Inherited& inherited) {
@@ -32,8 +35,7 @@ preflight::FactSources local_sources(const Inherited& inherited, const std::stri
   preflight::FactSources sources;
   sources.open_files = open_files(inherited);
   sources.cpus = count_allowed_cores().count;
-  const bool is_python = std::filesystem::path(program).filename().string().starts_with("python");
-  if (const auto found = find_executable(program, path); is_python && found) {
+  if (const auto found = find_executable(program, path); is_python(program) && found) {
     sources.interpreter = *found;
   }
   return sources;
@@ -61,13 +63,27 @@ std::string FactsReporter::read() const {
                                                  path == run_.variables.end() ? "" : path->second);
   sources.version = run_.job.gang.config.version;
   sources.memory_limit = run_.memory_group.limit;
+  preflight::Facts facts = preflight::read_facts(sources);
+  add_room(facts);
+  return preflight::to_line(facts);
+}
+
+/// A folder that hangs is a fact as well: it is asked for its room by a process of its own.
+void FactsReporter::add_room(preflight::Facts& facts) const {
+  std::map<std::string, std::string> folders;
   if (run_.options.needs_files()) {
-    sources.folders["room for logs"] = run_.log_folder.empty() ? run_.options.log_dir : run_.log_folder;
+    folders["room for logs"] = run_.log_folder.empty() ? run_.options.log_dir : run_.log_folder;
   }
   if (!run_.run_folder.empty()) {
-    sources.folders["room for the run"] = run_.run_folder;
+    folders["room for the run"] = run_.run_folder;
   }
-  return preflight::to_line(preflight::read_facts(sources));
+  auto asked = HelperAnswer::start([&] { return preflight::to_line(preflight::read_room(folders)); });
+  if (!asked) {
+    return;  // no process can be made here: the folders are no fact
+  }
+  const auto answer = asked->take(HelperAnswer::Clock::now() + kFolderTimeout, kFolderTimeout);
+  facts.texts["folders"] = answer ? "answer" : "do not answer";
+  facts.numbers.merge(preflight::parse_facts(answer.value_or("")).numbers);
 }
 
 }  // namespace muster

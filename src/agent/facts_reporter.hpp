@@ -14,8 +14,8 @@
 
 namespace muster {
 
-/// The sources of facts on this host, but for the version, the memory limit and the folders. `path` is searched for the
-/// workers' `program`, which has facts where it is a Python.
+/// The sources of facts on this host, but for the version and the memory limit. `path` is searched for the workers'
+/// `program`, which has facts where it is a Python.
 [[nodiscard]] preflight::FactSources local_sources(const Inherited& inherited, const std::string& program,
                                                    const std::string& path);
 
@@ -32,6 +32,7 @@ class FactsReporter {
 
  private:
   [[nodiscard]] std::string read() const;
+  void add_room(preflight::Facts& facts) const;
 
   const RunContext& run_;
   gang::Gang& gang_;

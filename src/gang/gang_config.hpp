@@ -44,7 +44,8 @@ enum class ScaleUp {
 
 /// Comparison of the nodes when they meet.
 enum class ComparesNodes {
-  Auto,  ///< where the job has three or more; the leader's choice counts
+  Auto,      ///< where the job has three or more; the leader's choice counts
+  Strictly,  ///< likewise, before the start: a node with a fatal difference does not take part
   Never
 };
 
@@ -67,7 +68,7 @@ struct GangOptions {
   RestartPolicy restarts;
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
-  ComparesNodes preflight = ComparesNodes::Never;
+  ComparesNodes preflight = ComparesNodes::Auto;
   std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// Time that ranks may run on after the first exit with 0; empty: no limit.

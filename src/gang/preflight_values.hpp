@@ -6,6 +6,7 @@
 #include "base/ranks.hpp"
 #include "supervise/job_end.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ namespace muster::gang {
 /// `StatusQuery::what` by which the leader asks a node for its facts. The node answers when it has read them, with an
 /// empty text if it does not tell them; an older version answers with an empty text, too.
 inline constexpr const char* kFactsQuestion = "facts";
+
+/// Of two nodes that differ, nobody knows which is the odd one.
+inline constexpr std::size_t kFewestCompared = 3;
 
 /// Facts as a node has told them. Times are seconds of the leader's steady clock.
 struct ToldFacts {
@@ -28,6 +32,7 @@ struct ToldFacts {
 
 struct PreflightVerdict {
   std::vector<Outlier> outliers;  ///< by their ranks
+  std::vector<Outlier> unfit;     ///< those with differences by which a job may fail; `facts` has these alone
   std::string mixed;              ///< "kernel 5.15 on 40 nodes and 6.1 on 24": large groups differ; empty: none do
 };
 

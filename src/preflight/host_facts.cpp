@@ -15,37 +15,61 @@ namespace muster::preflight {
 namespace {
 
 constexpr double kGibibyte = 1'073'741'824;
+
 /// Nodes of one kind differ by what their firmware keeps, and limits that follow from the memory by as much.
-constexpr double kNear = 0.02;
+constexpr FactRow amount(std::string_view name, Unit unit = Unit::None) {
+  constexpr double kTolerance = 0.02;
+  return {.name = name, .compare = Compare::Amount, .tolerance = kTolerance, .unit = unit, .is_of_machine = true};
+}
+
+/// Of what tells the kind of a machine.
+constexpr FactRow kind(FactRow row) {
+  row.is_of_machine = true;
+  row.is_kind = true;
+  return row;
+}
+
+/// A limit of processes: services and logins have others, and beyond `enough` no job notices.
+constexpr FactRow limit(std::string_view name, double enough, Unit unit = Unit::None) {
+  FactRow row = amount(name, unit);
+  row.enough = enough;
+  return row;
+}
+
+constexpr FactRow fatal(FactRow row) {
+  row.weight = Weight::Fatal;
+  return row;
+}
 
 constexpr auto kFactRows = std::to_array<FactRow>({
-    {"kernel"},
-    {"muster"},
-    {"Python"},
-    {"torch"},
-    {"torch_npu"},
-    {"mindspore"},
-    {"tensorflow"},
-    {"jax"},
-    {"NCCL"},
-    {"CUDA"},
-    {"CANN"},
-    {"driver"},
-    {"devices"},
-    {"governor"},
-    {"CPUs", Compare::Near, kNear},
-    {"memory", Compare::Near, kNear, Unit::Bytes},
-    {"memory limit", Compare::Near, kNear, Unit::Bytes},
-    {"/dev/shm", Compare::Near, kNear, Unit::Bytes},
-    {"open files", Compare::Near, kNear},
-    {"processes", Compare::Near, kNear},
-    {"locked memory", Compare::Near, kNear, Unit::Bytes},
-    {"room for logs", Compare::Floor, kGibibyte, Unit::Bytes},
-    {"room for the run", Compare::Floor, kGibibyte / 64, Unit::Bytes},
-    {"clock", Compare::Clock, 1},
-    {"port", Compare::Set},
-    {"interface", Compare::Set},
-    {"device", Compare::Set},
+    {.name = "kernel", .weight = Weight::Beside},
+    {.name = "muster"},
+    {.name = "Python"},
+    {.name = "torch"},
+    {.name = "torch_npu"},
+    {.name = "mindspore"},
+    {.name = "tensorflow"},
+    {.name = "jax"},
+    {.name = "NCCL"},
+    {.name = "CUDA", .weight = Weight::Beside, .is_of_machine = true, .may_lack = true},
+    {.name = "CANN", .is_of_machine = true},
+    fatal({.name = "driver", .is_of_machine = true}),
+    fatal(kind({.name = "devices"})),
+    {.name = "governor", .is_of_machine = true, .may_lack = true},
+    kind(amount("CPUs")),
+    kind(amount("memory", Unit::Bytes)),
+    kind(amount("memory limit", Unit::Bytes)),
+    fatal(amount("/dev/shm", Unit::Bytes)),
+    limit("open files", 65'536),
+    limit("processes", 65'536),
+    limit("locked memory", 16 * kGibibyte, Unit::Bytes),
+    fatal({.name = "folders", .may_lack = true}),
+    {.name = "room for logs", .compare = Compare::Floor, .tolerance = kGibibyte, .unit = Unit::Bytes},
+    {.name = "room for the run", .compare = Compare::Floor, .tolerance = kGibibyte / 64, .unit = Unit::Bytes},
+    fatal({.name = "clock", .compare = Compare::Clock, .tolerance = 1}),
+    fatal({.name = "port", .compare = Compare::Set, .is_of_machine = true}),
+    {.name = "interface", .compare = Compare::Set, .is_of_machine = true},
+    {.name = "device", .compare = Compare::Set, .is_of_machine = true},
 });
 
 /// The text as one visible line. Nearly all texts are that already, and a leader reads those of thousands of nodes.
@@ -115,8 +139,9 @@ std::string describe_comparison(const FactRow& row) {
   switch (row.compare) {
     case Compare::Equal:
       return "equal";
-    case Compare::Near:
-      return "within " + std::to_string(static_cast<int>(std::lround(row.tolerance * kPercent))) + " %";
+    case Compare::Amount:
+      return "at most " + std::to_string(static_cast<int>(std::lround(row.tolerance * kPercent))) + " % less" +
+             (std::isinf(row.enough) ? "" : ", or at least " + describe_number(row, row.enough));
     case Compare::Floor:
       return "at least " + describe_number(row, row.tolerance);
     case Compare::Clock:

@@ -4,6 +4,7 @@
 // node tells them. Pure; docs/preflight.md has the table for users.
 
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,11 +15,18 @@ namespace muster::preflight {
 
 /// Comparison of the nodes' values.
 enum class Compare {
-  Equal,  ///< texts are equal; a node without one has "none"
-  Near,   ///< numbers are near their median
-  Floor,  ///< numbers are not below a value
-  Clock,  ///< numbers are the time on a node's clock
-  Set     ///< texts by names: ports and devices, which nodes may name differently
+  Equal,   ///< texts are equal; a node without one has "none"
+  Amount,  ///< numbers are not below their median: more than the others have does no harm
+  Floor,   ///< numbers are not below a value
+  Clock,   ///< numbers are the time on a node's clock
+  Set      ///< texts by names: ports and devices, which nodes may name differently; more do no harm
+};
+
+/// Consequence of a difference.
+enum class Weight {
+  Beside,  ///< healthy nodes have it: it is told beside another difference of the node
+  Told,
+  Fatal  ///< --preflight strict leaves the node out
 };
 
 enum class Unit {
@@ -30,13 +38,18 @@ enum class Unit {
 struct FactRow {
   std::string_view name;
   Compare compare = Compare::Equal;
-  double tolerance = 0;  ///< Near: share of the median; Floor: the value; Clock: seconds
+  double tolerance = 0;  ///< Amount: share of the median; Floor: the value; Clock: seconds
   Unit unit = Unit::None;
+  Weight weight = Weight::Told;
+  double enough = std::numeric_limits<double>::infinity();  ///< Amount: no job needs more
+  bool is_of_machine = false;                               ///< another kind of machine has another value
+  bool is_kind = false;                                     ///< its value tells which kind of machine it is
+  bool may_lack = false;                                    ///< healthy nodes may have no value: they are not compared
 };
 
 [[nodiscard]] std::span<const FactRow> fact_rows();
 
-/// "equal", "within 2 %", "at least 1.0 GiB", "within 1 s", "the same set".
+/// "equal", "at most 2 % less", "at least 1.0 GiB", "within 1 s", "the same set".
 [[nodiscard]] std::string describe_comparison(const FactRow& row);
 
 /// For a row of numbers: "63.8 GiB", "1048576", "no limit".

@@ -16,17 +16,22 @@
 namespace muster::preflight {
 namespace {
 
-constexpr std::size_t kFewestNodes = 3;
 /// Limits of the facts in one line, and of the entries of a set there.
 constexpr std::size_t kMostFacts = 8;
 constexpr std::size_t kMostEntriesSaid = 4;
 /// An entry of a set whose number is below this share of the node's highest one is for management: it is not compared.
 constexpr double kSlowShare = 1.0 / 8;
 
+struct Difference {
+  const FactRow* row = nullptr;
+  std::string text;
+  bool is_fatal = false;
+};
+
 struct Node {
   const gang::ToldFacts* told = nullptr;
   Facts facts;
-  std::vector<std::string> differences{};
+  std::vector<Difference> differences{};
   std::size_t others = 0;  ///< nodes from which it differs
 };
 using Nodes = std::vector<Node*>;
@@ -37,15 +42,15 @@ std::size_t most_outliers(std::size_t nodes) {
 
 /// Notes the difference of each node that does not agree, where nearly all of `nodes` do. `agrees` and `describe` take a node.
 template <typename Agrees, typename Describe>
-void note_outliers(const Nodes& nodes, const Agrees& agrees, const Describe& describe) {
+void note_outliers(const FactRow& row, const Nodes& nodes, const Agrees& agrees, const Describe& describe) {
   const auto others = static_cast<std::size_t>(
       std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) { return agrees(*node); }));
-  if (nodes.size() < kFewestNodes || nodes.size() - others > most_outliers(nodes.size())) {
+  if (nodes.size() < gang::kFewestCompared || nodes.size() - others > most_outliers(nodes.size())) {
     return;
   }
   for (Node* const node : nodes) {
     if (!agrees(*node)) {
-      node->differences.push_back(describe(*node));
+      node->differences.push_back({&row, describe(*node), row.weight == Weight::Fatal});
       node->others = node->others == 0 ? others : std::min(node->others, others);
     }
   }
@@ -87,7 +92,7 @@ void compare_texts(const FactRow& row, const Nodes& all, const std::string& usua
   for (Node* const node : all) {
     const auto version = node->facts.texts.find("muster");
     const bool tells_all = version != node->facts.texts.end() && version->second == usual_version;
-    if (tells_all || node->facts.texts.contains(row.name)) {
+    if ((tells_all && !row.may_lack) || node->facts.texts.contains(row.name)) {
       nodes.push_back(node);
       values.push_back(text_told(row, *node));
     }
@@ -98,9 +103,9 @@ void compare_texts(const FactRow& row, const Nodes& all, const std::string& usua
   }
   const std::string& usual = groups.front().first;
   note_outliers(
-      nodes, [&](const Node& node) { return text_told(row, node) == usual; },
+      row, nodes, [&](const Node& node) { return text_told(row, node) == usual; },
       [&](const Node& node) { return std::string(row.name) + " " + text_told(row, node) + " (" + usual + ")"; });
-  if (std::string text = describe_groups(row, groups, nodes.size()); !text.empty()) {
+  if (std::string text = describe_groups(row, groups, nodes.size()); !text.empty() && row.weight != Weight::Beside) {
     mixed.push_back(std::move(text));
   }
 }
@@ -130,12 +135,10 @@ void compare_numbers(const FactRow& row, const Nodes& all) {
     numbers.push_back(node->facts.numbers.at(row.name));
   }
   const double usual = median_of(numbers);
-  const bool has_floor = row.compare == Compare::Floor;
-  const auto agrees = [&](const Node& node) {
-    const double number = node.facts.numbers.at(row.name);
-    return has_floor ? number >= row.tolerance : std::abs(number - usual) <= row.tolerance * usual;
-  };
-  note_outliers(nodes, agrees, [&](const Node& node) {
+  const double least =
+      row.compare == Compare::Floor ? row.tolerance : std::min(usual * (1 - row.tolerance), row.enough);
+  const auto agrees = [&](const Node& node) { return node.facts.numbers.at(row.name) >= least; };
+  note_outliers(row, nodes, agrees, [&](const Node& node) {
     return std::string(row.name) + " " + describe_number(row, node.facts.numbers.at(row.name)) + " (" +
            describe_number(row, usual) + ")";
   });
@@ -170,32 +173,54 @@ void compare_clocks(const FactRow& row, const Nodes& all) {
   const auto agrees = [&](const Node& node) {
     return std::abs(ahead(node)) <= row.tolerance + offset_of(row, node).uncertainty + usual.uncertainty;
   };
-  note_outliers(nodes, agrees, [&](const Node& node) {
-    return std::string(row.name) + (ahead(node) < 0 ? " -" : " +") + format_seconds(std::abs(ahead(node))) + " s";
+  note_outliers(row, nodes, agrees, [&](const Node& node) {
+    return std::string(row.name) + (ahead(node) < 0 ? " -" : " +") +
+           std::to_string(std::llround(std::abs(ahead(node)))) + " s";
   });
 }
 
 // --- Sets -----------------------------------------------------------------------------------------
 
-/// The first number in the text: 400 of "400 Gb/s", 16 of "x16"; 0: there is none.
-double number_in(const std::string& text) {
+/// The first number in the text: 400 of "400 Gb/s", 16 of "x16", 0 of "down". Empty: it has no rate, as "MTU 1500".
+std::optional<double> rate_in(const std::string& text) {
   const std::size_t digit = text.find_first_of("0123456789");
+  if (text.starts_with("MTU")) {
+    return std::nullopt;
+  }
   return digit == std::string::npos ? 0 : std::strtod(text.c_str() + digit, nullptr);
 }
 
-/// The set without the slow entries, and without those that have no number, such as "down".
+/// The set without the slow entries, and without those that are down.
 Facts::Set compared_part(const Facts::Set& set) {
   double most = 0;
   for (const auto& [name, text] : set) {
-    most = std::max(most, number_in(text));
+    most = std::max(most, rate_in(text).value_or(0));
   }
   Facts::Set part;
   for (const auto& [name, text] : set) {
-    if (const double number = number_in(text); number > 0 && number >= most * kSlowShare) {
+    if (const auto rate = rate_in(text); !rate || (*rate > 0 && *rate >= most * kSlowShare)) {
       part.emplace_hint(part.end(), name, text);
     }
   }
   return part;
+}
+
+double sum_of_rates(const Facts::Set& set) {
+  double sum = 0;
+  for (const auto& [name, text] : set) {
+    sum += rate_in(text).value_or(0);
+  }
+  return sum;
+}
+
+/// The sorted texts of the part that is compared.
+std::vector<std::string> compared_texts(const Facts::Set& set) {
+  std::vector<std::string> texts;
+  for (const auto& [name, text] : compared_part(set)) {
+    texts.push_back(text);
+  }
+  std::ranges::sort(texts);
+  return texts;
 }
 
 /// "7 with 400 Gb/s, 1 with 200 Gb/s", without the names.
@@ -236,56 +261,85 @@ std::string describe_set(const FactRow& row, const Facts::Set& own, const Facts:
   return join(parts, ", ");
 }
 
+/// A node agrees if it has what most have, whatever the names. A difference is fatal if the node is slower.
 void compare_sets(const FactRow& row, const Nodes& all) {
   Nodes nodes;
-  std::vector<std::string> summaries;
+  std::map<const Node*, std::vector<std::string>> texts;
+  std::vector<std::string> values;
   for (Node* const node : all) {
     if (const auto set = node->facts.sets.find(row.name); set != node->facts.sets.end()) {
       nodes.push_back(node);
-      summaries.push_back(summary_of(compared_part(set->second)));
+      texts[node] = compared_texts(set->second);
+      values.push_back(join(texts[node], "\n"));
     }
   }
-  const auto groups = groups_of(summaries);
+  const auto groups = groups_of(values);
   if (groups.size() < 2) {
     return;
   }
-  const auto usual_at = std::ranges::find(summaries, groups.front().first) - summaries.begin();
-  const Facts::Set& usual = nodes[static_cast<std::size_t>(usual_at)]->facts.sets.at(row.name);
-  std::map<const Node*, const std::string*> summary;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    summary[nodes[i]] = &summaries[i];
-  }
+  const auto usual_at = std::ranges::find(values, groups.front().first) - values.begin();
+  const Node* const usual_node = nodes[static_cast<std::size_t>(usual_at)];
+  const Facts::Set& usual = usual_node->facts.sets.at(row.name);
   note_outliers(
-      nodes, [&](const Node& node) { return *summary.at(&node) == groups.front().first; },
+      row, nodes, [&](const Node& node) { return std::ranges::includes(texts.at(&node), texts.at(usual_node)); },
       [&](const Node& node) { return describe_set(row, node.facts.sets.at(row.name), usual); });
+  for (Node* const node : nodes) {
+    const bool is_slower = sum_of_rates(node->facts.sets.at(row.name)) < sum_of_rates(usual);
+    if (!node->differences.empty() && node->differences.back().row == &row && !is_slower) {
+      node->differences.back().is_fatal = false;
+    }
+  }
 }
 
 // --- Nodes ----------------------------------------------------------------------------------------
 
-void compare(const Nodes& nodes, std::vector<std::string>& mixed) {
+std::string usual_version(const Nodes& nodes) {
   std::vector<std::string> versions;
   for (const Node* const node : nodes) {
     const auto version = node->facts.texts.find("muster");
     versions.push_back(version == node->facts.texts.end() ? "" : version->second);
   }
-  const auto groups = groups_of(versions);
+  return groups_of(versions).front().first;
+}
+
+void compare_fact(const FactRow& row, const Nodes& nodes, const std::string& version, std::vector<std::string>& mixed) {
+  switch (row.compare) {
+    case Compare::Equal:
+      compare_texts(row, nodes, version, mixed);
+      break;
+    case Compare::Amount:
+    case Compare::Floor:
+      compare_numbers(row, nodes);
+      break;
+    case Compare::Clock:
+      compare_clocks(row, nodes);
+      break;
+    case Compare::Set:
+      compare_sets(row, nodes);
+      break;
+  }
+}
+
+/// The nodes without node 0 if that is another kind of machine, as one that only leads the others often is.
+Nodes without_head(const Nodes& nodes, const std::string& version) {
+  const auto head = std::ranges::find_if(nodes, [](const Node* node) { return node->told->node.value == 0; });
+  std::vector<std::string> ignored;
   for (const FactRow& row : fact_rows()) {
-    switch (row.compare) {
-      case Compare::Equal:
-        compare_texts(row, nodes, groups.front().first, mixed);
-        break;
-      case Compare::Near:
-      case Compare::Floor:
-        compare_numbers(row, nodes);
-        break;
-      case Compare::Clock:
-        compare_clocks(row, nodes);
-        break;
-      case Compare::Set:
-        compare_sets(row, nodes);
-        break;
+    if (row.is_kind && head != nodes.end()) {
+      compare_fact(row, nodes, version, ignored);
     }
   }
+  Nodes workers;
+  for (Node* const node : nodes) {
+    if (node->told->node.value != 0 || node->differences.empty()) {
+      workers.push_back(node);
+    }
+  }
+  for (Node* const node : nodes) {
+    node->differences.clear();
+    node->others = 0;
+  }
+  return workers;
 }
 
 std::string join_some(std::vector<std::string> parts) {
@@ -294,9 +348,31 @@ std::string join_some(std::vector<std::string> parts) {
   return join(parts, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
+/// Adds the node to the verdict if it has a difference that is worth a line.
+void note_node(const Node& node, gang::PreflightVerdict& verdict) {
+  std::vector<std::string> texts;
+  std::vector<std::string> fatal;
+  bool is_told = false;
+  for (const Difference& difference : node.differences) {
+    is_told = is_told || difference.row->weight != Weight::Beside;
+    texts.push_back(difference.text);
+    if (difference.is_fatal) {
+      fatal.push_back(difference.text);
+    }
+  }
+  const Outlier outlier{node.told->node, node.told->host, static_cast<int>(node.others), join_some(std::move(texts))};
+  if (is_told) {
+    verdict.outliers.push_back(outlier);
+  }
+  if (!fatal.empty()) {
+    verdict.unfit.push_back(outlier);
+    verdict.unfit.back().facts = join_some(std::move(fatal));
+  }
+}
+
 }  // namespace
 
-gang::PreflightVerdict judge(const std::vector<gang::ToldFacts>& told) {
+gang::PreflightVerdict judge(const std::vector<gang::ToldFacts>& told, bool is_strict) {
   std::vector<Node> nodes;
   nodes.reserve(told.size());
   std::map<std::string, Nodes> roles;
@@ -309,17 +385,20 @@ gang::PreflightVerdict judge(const std::vector<gang::ToldFacts>& told) {
   gang::PreflightVerdict verdict;
   std::vector<std::string> mixed;
   for (const auto& [role, members] : roles) {
-    if (members.size() >= kFewestNodes) {
-      compare(members, mixed);
+    if (members.size() < gang::kFewestCompared) {
+      continue;
+    }
+    const std::string version = usual_version(members);
+    const Nodes machines = is_strict ? members : without_head(members, version);
+    for (const FactRow& row : fact_rows()) {
+      compare_fact(row, row.is_of_machine ? machines : members, version, mixed);
     }
   }
-  for (Node& node : nodes) {
-    if (!node.differences.empty()) {
-      verdict.outliers.push_back(
-          {node.told->node, node.told->host, static_cast<int>(node.others), join_some(std::move(node.differences))});
-    }
+  for (const Node& node : nodes) {
+    note_node(node, verdict);
   }
   std::ranges::sort(verdict.outliers, {}, &Outlier::node);
+  std::ranges::sort(verdict.unfit, {}, &Outlier::node);
   verdict.mixed = join_some(std::move(mixed));
   return verdict;
 }

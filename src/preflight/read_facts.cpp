@@ -264,18 +264,9 @@ void add_memory(Facts& facts, const FactSources& sources) {
     facts.numbers["memory"] = std::strtod(total->second.c_str(), nullptr) * kKibibyte;
   }
   facts.numbers["memory limit"] = sources.memory_limit == 0 ? kNoLimit : static_cast<double>(sources.memory_limit);
-}
-
-void add_room(Facts& facts, const FactSources& sources) {
-  struct statvfs place {};
-  if (::statvfs((sources.root + "/dev/shm").c_str(), &place) == 0) {
-    facts.numbers["/dev/shm"] = static_cast<double>(place.f_blocks) * static_cast<double>(place.f_frsize);
-  }
-  for (const FactRow& row : fact_rows()) {
-    const auto folder = sources.folders.find(std::string(row.name));
-    if (folder != sources.folders.end() && ::statvfs(folder->second.c_str(), &place) == 0) {
-      facts.numbers[row.name] = static_cast<double>(place.f_bavail) * static_cast<double>(place.f_frsize);
-    }
+  struct statvfs shared {};
+  if (::statvfs((sources.root + "/dev/shm").c_str(), &shared) == 0) {
+    facts.numbers["/dev/shm"] = static_cast<double>(shared.f_blocks) * static_cast<double>(shared.f_frsize);
   }
 }
 
@@ -316,8 +307,19 @@ Facts read_facts(const FactSources& sources) {
   add_interfaces(facts, sources.root);
   add_memory(facts, sources);
   add_limits(facts, sources);
-  add_room(facts, sources);
   facts.numbers["clock"] = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return facts;
+}
+
+Facts read_room(const std::map<std::string, std::string>& folders) {
+  Facts facts;
+  for (const FactRow& row : fact_rows()) {
+    const auto folder = folders.find(std::string(row.name));
+    struct statvfs place {};
+    if (folder != folders.end() && ::statvfs(folder->second.c_str(), &place) == 0) {
+      facts.numbers[row.name] = static_cast<double>(place.f_bavail) * static_cast<double>(place.f_frsize);
+    }
+  }
   return facts;
 }
 

@@ -430,7 +430,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     return lines;
   }
   const bool is_suspended = end.verdict == Verdict::Suspended;
-  if (says_more_than_a_failure(end)) {
+  if (says_more_than_a_failure(end) && end.kind != EndKind::Unfit) {  // of which the last line has the reason
     const Level level = is_suspended ? Level::Info : end.verdict == Verdict::Stopped ? Level::Warning : Level::Error;
     lines.push_back({level, end.reason});
   }

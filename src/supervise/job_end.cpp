@@ -23,7 +23,7 @@ constexpr int kNotExecutable = static_cast<int>(ErrorKind::NotExecutable);
 constexpr int kNotFound = static_cast<int>(ErrorKind::NotFound);
 
 // Kind, verdict and its name, exit code, advice for a scheduler and for people. In the order of EndKind.
-constexpr std::array<EndRow, 14> kEnds{{
+constexpr std::array<EndRow, 15> kEnds{{
     {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy", ""},
     {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy", ""},
     {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop",
@@ -49,6 +49,7 @@ constexpr std::array<EndRow, 14> kEnds{{
     {EndKind::Unsaved, Verdict::Suspended, "suspended", kSuspended, "requeue",
      "suspended, but no worker ended or said that it had saved: the next start goes on from an older checkpoint; let "
      "the program ask for the notice, or give it longer (--suspend-timeout)"},
+    {EndKind::Unfit, Verdict::Lost, "lost", kLost, "retry elsewhere", ""},
 }};
 
 /// Kinds of end when something could not be started.
@@ -204,6 +205,9 @@ std::string describe_exit(const JobEnd& end) {
   const EndRow& row = row_of(end.kind).verdict == end.verdict ? row_of(end.kind) : first_row_of(end.verdict);
   if (!row.instruction.empty()) {
     return code + ": " + std::string(row.instruction);
+  }
+  if (row.kind == EndKind::Unfit) {
+    return code + ": " + end.reason + "; start the job again without that node";
   }
   if (!end.first_failure || end.first_failure->is_early_exit) {
     return code;

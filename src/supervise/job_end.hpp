@@ -40,7 +40,8 @@ enum class EndKind {
   NotExecutable,  ///< the program of a worker that was not started
   NotFound,       ///< likewise
   Suspended,
-  Unsaved  ///< suspended, and no worker had saved or ended when the time was over
+  Unsaved,  ///< suspended, and no worker had saved or ended when the time was over
+  Unfit     ///< a node differs from the others in what the job needs, and no other one can have its place
 };
 
 /// The worker or service that failed first in an attempt, with all that its node knows about it.

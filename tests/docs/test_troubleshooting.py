@@ -110,6 +110,8 @@ OTHER_TEXTS = {
     "room for logs": "a fact, in a table of docs/preflight.md",
     "room for the run": "the same",
     "the same set": "how a fact is compared, in that table",
+    ", or at least": "the same",
+    "do not answer": "a fact of folders, in a message about nodes that differ",
     "Max locked memory": "a line of /proc",
 }
 

@@ -26,6 +26,14 @@ void check_line(std::string_view line) {
   }
 }
 
+void check_outliers(const std::vector<Outlier>& outliers, std::size_t nodes) {
+  for (const Outlier& outlier : outliers) {
+    require(outlier.host != "healthy" || nodes > 2 * kHealthy - 1, "a few nodes make no healthy one an outlier");
+    require(visible_line(outlier.facts) == outlier.facts, "a terminal shows a difference");
+    require(outlier.facts.size() < 2'048, "a difference fits into a message");
+  }
+}
+
 void judge(std::string_view lines) {
   std::vector<gang::ToldFacts> told;
   for (std::size_t i = 0; i < kHealthy; ++i) {
@@ -38,12 +46,13 @@ void judge(std::string_view lines) {
     check_line(line);
     told.push_back({NodeRank{static_cast<int>(told.size())}, "other", "", line, 10, 10.1});
   }
-  const auto verdict = preflight::judge(told);
-  require(visible_line(verdict.mixed) == verdict.mixed, "a terminal shows the groups");
-  for (const Outlier& outlier : verdict.outliers) {
-    require(outlier.host != "healthy" || told.size() > 2 * kHealthy - 1, "a few nodes make no healthy one an outlier");
-    require(visible_line(outlier.facts) == outlier.facts, "a terminal shows a difference");
-    require(outlier.facts.size() < 2'048, "a difference fits into a message");
+  for (const bool is_strict : {false, true}) {
+    const auto verdict = preflight::judge(told, is_strict);
+    require(visible_line(verdict.mixed) == verdict.mixed, "a terminal shows the groups");
+    require(verdict.unfit.size() <= verdict.outliers.size(), "an unfit node is an outlier");
+    for (const auto& outliers : {verdict.outliers, verdict.unfit}) {
+      check_outliers(outliers, told.size());
+    }
   }
 }
 

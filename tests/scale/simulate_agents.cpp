@@ -47,6 +47,8 @@ constexpr const char* kToken = "a token for the simulation of agents";
 constexpr std::chrono::seconds kTimeout{120};
 /// Between the start and the measuring of what follows, so that they do not mix.
 constexpr std::chrono::milliseconds kSettle{500};
+/// Likewise after the first start: the nodes are asked for their facts then.
+constexpr std::chrono::milliseconds kSettleAfterJoin{2'000};
 
 struct Options {
   std::string muster;
@@ -225,7 +227,7 @@ void Simulation::on_all_joined() {
   figures_["join_cpu_seconds"] = costs.cpu_seconds - before_.cpu_seconds;
   bytes_ = bytes_on_the_wire(port_);
   note_per_agent("join_bytes_per_agent", bytes_);
-  after(kSettle, options_.values ? &Simulation::begin_holding : &Simulation::give_notice);
+  after(kSettleAfterJoin, options_.values ? &Simulation::begin_holding : &Simulation::give_notice);
 }
 
 void Simulation::give_notice() {

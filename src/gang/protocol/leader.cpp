@@ -45,7 +45,7 @@ Leader::Leader(GangConfig config, Instant now)
       preflight_(gang_),
       admission_(gang_),
       goodbye_(gang_),
-      rendezvous_(gang_, admission_, goodbye_, now),
+      rendezvous_(gang_, admission_, goodbye_, preflight_, now),
       attempt_start_(gang_, admission_, rendezvous_, goodbye_),
       suspension_(gang_, admission_),
       attempt_end_(gang_, admission_, rendezvous_, suspension_, goodbye_) {}
@@ -58,6 +58,8 @@ LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
     attempt_end_.scale_up(now);
   }
   preflight_.follow(now);
+  while (leave_out_unfit(now)) {
+  }
   return std::exchange(gang_.actions, {});
 }
 
@@ -105,7 +107,7 @@ void Leader::handle(const Joined& arrived, Instant now) {
     rendezvous_.place(arrived.link, now);
   }
   if (gang_.roster.find(arrived.link) != nullptr) {
-    preflight_.ask(arrived.link, now);
+    preflight_.note_joined(arrived.link, now);
   }
 }
 
@@ -216,6 +218,27 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
     member.join.waits_for = preparing.waits_for;
     rendezvous_.follow_readiness(link, now);
   }
+}
+
+/// With --preflight strict, sends a node away that differs in what the job needs, if a spare can have its seat or the
+/// job may be smaller. Else the job ends; where it may have spares, after a last call for one. True: it has sent one.
+bool Leader::leave_out_unfit(Instant now) {
+  const std::optional<Preflight::Unfit> unfit = preflight_.unfit();
+  if (!unfit || gang_.state != State::Rendezvous) {
+    return false;
+  }
+  const auto others = static_cast<std::size_t>(gang_.roster.seated() - 1) + gang_.roster.spares().size();
+  const bool may_go = unfit->link != kOwnLink && !gang_.config.job.total_slots &&
+                      others >= static_cast<std::size_t>(gang_.config.job.least_nodes);
+  JobEnd end = make_end(EndKind::Unfit, unfit->why);
+  if (may_go) {
+    gang_.send(unfit->link, Finish{gang_.recorded(std::move(end))});
+    gang_.drop(unfit->link);
+    release(unfit->link, "differs from the others", now);
+  } else if (unfit->link == kOwnLink || !gang_.can_start_again() || !preflight_.awaits_spare(now)) {
+    goodbye_.conclude(std::move(end), now);
+  }
+  return may_go;
 }
 
 void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
@@ -405,7 +428,9 @@ void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
 }
 
 void Leader::take(LinkId link, const StatusReport& report, Instant now) {
-  if (!preflight_.take(link, report, now)) {
+  if (preflight_.take(link, report, now)) {
+    rendezvous_.try_start(now);
+  } else {
     questions_.answer(link, report, preflight_.difference_of(link));
   }
 }

@@ -51,7 +51,7 @@ class SilenceCheck {
 ///                                 Finished
 ///
 /// It passes each event to its parts, which share GangState: Admission and Rendezvous until an attempt can start,
-/// AttemptStart, AttemptEnd and Suspension from then on, Goodbye at the end. Preflight looks on.
+/// AttemptStart, AttemptEnd and Suspension from then on, Goodbye at the end. Preflight compares the nodes.
 ///
 /// If seats stay empty (a job of MIN to MAX nodes), the node ranks of an attempt number the occupied seats.
 class Leader {
@@ -103,6 +103,7 @@ class Leader {
   void take(LinkId link, const Other& unexpected, Instant now);
 
   void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
+  [[nodiscard]] bool leave_out_unfit(Instant now);
   void withdraw_notice(Instant now);
   void carry_out(const ExchangeOutcome& outcome, Instant now);
   void give_up_late_nodes(Instant now);

@@ -80,7 +80,7 @@ inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
 inline constexpr Optional<Integer> kRareExitCode{kExitCode};
 /// A missing kind, or one that does not belong to the verdict, leaves the verdict alone.
-inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Unsaved)}};
+inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Unfit)}};
 inline constexpr Optional<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
 inline constexpr Optional<List<Text>> kDevices{{64, Keep::First, {.most = 64}}};

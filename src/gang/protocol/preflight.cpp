@@ -25,13 +25,36 @@ std::string describe(const Outlier& outlier) {
 
 }  // namespace
 
-void Preflight::ask(LinkId link, Instant now) {
-  if (!gang_.config.judge_facts || answers_.contains(link)) {
-    return;
+Preflight::Preflight(GangState& gang)
+    : gang_(gang), is_strict_(gang.config.judge_facts && gang.config.options.preflight == ComparesNodes::Strictly) {}
+
+void Preflight::note_joined(LinkId link, Instant now) {
+  if (is_strict_) {
+    begin_attempt();
+    ask({link}, now);
   }
-  answers_.emplace(link, Answer{now, std::nullopt});
-  ++awaited_;
-  gang_.send(link, StatusQuery{kFactsNumber, kFactsQuestion});
+}
+
+/// Facts may have changed since the attempt before. A node that has not answered yet is not asked again.
+void Preflight::begin_attempt() {
+  if (attempt_ != gang_.attempt.number()) {
+    attempt_ = gang_.attempt.number();
+    std::erase_if(answers_, [](const auto& entry) { return entry.second.at.has_value(); });
+    passed_.clear();
+    unfit_.reset();
+    spare_until_.reset();
+  }
+}
+
+void Preflight::ask(const std::vector<LinkId>& links, Instant now) {
+  std::vector<LinkId> asked;
+  for (const LinkId link : links) {
+    if (gang_.roster.find(link) != nullptr && answers_.emplace(link, Answer{now, std::nullopt}).second) {
+      asked.push_back(link);
+    }
+  }
+  awaited_ += asked.size();
+  gang_.send(std::move(asked), StatusQuery{kFactsNumber, kFactsQuestion});
 }
 
 bool Preflight::take(LinkId link, const StatusReport& report, Instant now) {
@@ -54,34 +77,106 @@ void Preflight::forget(LinkId link) {
     answers_.erase(found);
   }
   differences_.erase(link);
+  if (unfit_ && unfit_->link == link) {
+    unfit_.reset();
+  }
 }
 
 void Preflight::follow(Instant now) {
-  if (!gang_.config.judge_facts || gang_.state != LeaderState::Running) {
+  if (!gang_.config.judge_facts || is_strict_) {
+    return;
+  }
+  if (gang_.state != LeaderState::Running) {
+    asks_at_.reset();
     due_.reset();
     return;
   }
   if (attempt_ != gang_.attempt.number()) {
-    attempt_ = gang_.attempt.number();
-    is_open_ = true;
-    due_ = now + kMostWait;
+    begin_attempt();
+    is_open_ = gang_.attempt.nodes().size() >= kFewestCompared;
+    asks_at_ = is_open_ ? std::optional(now + kPause) : std::nullopt;
   }
-  if (is_open_ && awaited_ == 0) {
+  if (is_open_ && !asks_at_ && awaited_ == 0) {
     is_open_ = false;
-    due_ = now;  // in a turn of its own: the starts are on their way before
+    due_ = now;
   }
 }
 
 void Preflight::on_tick(Instant now) {
-  if (due_ && now >= *due_) {
-    due_.reset();
-    judge();
+  if (asks_at_ && now >= *asks_at_) {
+    asks_at_.reset();
+    due_ = now + kMostWait;
+    ask(gang_.attempt.nodes(), now);
+  }
+  if (!due_ || now < *due_) {
+    return;
+  }
+  due_.reset();
+  if (gang_.state == LeaderState::Running && !is_strict_) {
+    (void)judge(gang_.attempt.nodes());
+    if (!is_open_) {
+      answers_.clear();  // of thousands of nodes it is much
+    }
   }
 }
 
-std::vector<ToldFacts> Preflight::told_facts() const {
+std::optional<Instant> Preflight::next_wake() const {
+  return due_ && asks_at_ ? std::min(due_, asks_at_) : due_ ? due_ : asks_at_;
+}
+
+bool Preflight::holds_back(Instant now) {
+  if (!is_strict_) {
+    return false;
+  }
+  begin_attempt();
+  const std::vector<LinkId> nodes = gang_.roster.in_order();
+  if (passed_ == nodes || nodes.size() < kFewestCompared) {
+    return false;
+  }
+  unfit_.reset();
+  ask(gang_.roster.links(), now);
+  due_ = end_of_delay(nodes);
+  if (due_ && now < *due_) {
+    return true;
+  }
+  due_ = spare_until_;
+  name_silent(nodes);
+  const PreflightVerdict verdict = judge(nodes);
+  if (verdict.unfit.empty()) {
+    due_.reset();
+    passed_ = nodes;
+    return false;
+  }
+  const Outlier& first = verdict.unfit.front();
+  unfit_ = Unfit{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first)};
+  return true;
+}
+
+/// When all have answered or had their time; empty: all have answered.
+std::optional<Instant> Preflight::end_of_delay(const std::vector<LinkId>& nodes) const {
+  std::optional<Instant> end;
+  for (const LinkId link : nodes) {
+    const auto answer = answers_.find(link);
+    if (answer != answers_.end() && !answer->second.at) {
+      end = std::max(end.value_or(answer->second.asked), answer->second.asked + kMostDelay);
+    }
+  }
+  return end;
+}
+
+bool Preflight::awaits_spare(Instant now) {
+  if (!spare_until_) {
+    const auto wait = gang_.config.options.last_call;
+    spare_until_ = now + wait;
+    gang_.say(Level::Warning,
+              "waiting up to " + whole_seconds(wait) + " for a spare in the place of a node that differs");
+  }
+  due_ = spare_until_;
+  return now < *spare_until_;
+}
+
+std::vector<ToldFacts> Preflight::told_facts(const std::vector<LinkId>& nodes) const {
   std::vector<ToldFacts> told;
-  const std::vector<LinkId>& nodes = gang_.attempt.nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Member* const member = gang_.roster.find(nodes[i]);
     const auto answer = answers_.find(nodes[i]);
@@ -93,14 +188,14 @@ std::vector<ToldFacts> Preflight::told_facts() const {
   return told;
 }
 
-void Preflight::judge() {
-  const std::vector<ToldFacts> told = told_facts();
-  const PreflightVerdict verdict = gang_.config.judge_facts(told);
+PreflightVerdict Preflight::judge(const std::vector<LinkId>& nodes) {
+  const std::vector<ToldFacts> told = told_facts(nodes);
+  PreflightVerdict verdict = gang_.config.judge_facts(told);
   gang_.say(Level::Debug, "compared the facts of " + count_of(told.size(), "node") + ": " +
                               std::to_string(verdict.outliers.size()) + " differ");
   differences_.clear();
   for (const Outlier& outlier : verdict.outliers) {
-    differences_[gang_.attempt.nodes().at(static_cast<std::size_t>(outlier.node.value))] = outlier.facts;
+    differences_[nodes.at(static_cast<std::size_t>(outlier.node.value))] = outlier.facts;
   }
   gang_.record.outliers.assign(
       verdict.outliers.begin(),
@@ -109,6 +204,7 @@ void Preflight::judge() {
   if (!verdict.mixed.empty() && said_.insert(verdict.mixed).second) {
     gang_.say(Level::Info, "the nodes are of several kinds: " + verdict.mixed);
   }
+  return verdict;
 }
 
 void Preflight::tell(const std::vector<Outlier>& outliers) {
@@ -123,6 +219,20 @@ void Preflight::tell(const std::vector<Outlier>& outliers) {
   if (outliers.size() > kMostNamed && named > 0) {
     gang_.send(gang_.roster.links(), Announce{count_of(outliers.size() - kMostNamed, "more node") +
                                               " differ: muster status --json names them"});
+  }
+}
+
+/// Those that have not answered in time, or that cannot or may not tell.
+void Preflight::name_silent(const std::vector<LinkId>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto answer = answers_.find(nodes[i]);
+    if (answer != answers_.end() && answer->second.text.empty()) {
+      std::string text = "node " + std::to_string(i) + " (" + gang_.roster.find(nodes[i])->join.node.host +
+                         ") has told no facts: it starts without being compared";
+      if (said_.insert(text).second) {
+        gang_.say(Level::Warning, std::move(text));
+      }
+    }
   }
 }
 

@@ -16,27 +16,45 @@
 
 namespace muster::gang {
 
-/// Does nothing without `GangConfig::judge_facts`. Nothing waits for it: an attempt is judged in a turn after its start,
-/// once all agents have answered, or `kMostWait` later with those that have, and then once more when the last one has.
+/// Does nothing without `GangConfig::judge_facts`. Each attempt is judged. Nothing waits for that: the nodes are asked a
+/// moment after the start, and judged once all have answered, or `kMostWait` later those that have, and all once more
+/// when the last one has. With --preflight strict the nodes are asked when they join and before each restart, and
+/// `holds_back` waits for their answers.
 class Preflight {
  public:
+  /// Between a start and the question: neither the join nor the start of workers pays for it.
+  static constexpr std::chrono::milliseconds kPause{250};
   /// Limit of the wait for an agent that does not answer.
   static constexpr std::chrono::seconds kMostWait{10};
+  /// Likewise, from the question on, where the start waits for it.
+  static constexpr std::chrono::seconds kMostDelay{5};
   /// Limit of the nodes that are named in an attempt.
   static constexpr std::size_t kMostNamed = 16;
 
-  /// The state outlives it.
-  explicit Preflight(GangState& gang) : gang_(gang) {}
+  /// A node with which the next attempt may not start, and how it differs.
+  struct Unfit {
+    LinkId link = kOwnLink;
+    std::string why;
+  };
 
-  /// An agent has joined: asks it.
-  void ask(LinkId link, Instant now);
-  /// Takes the answer to that. False: the report answers another question.
+  /// The state outlives it.
+  explicit Preflight(GangState& gang);
+
+  void note_joined(LinkId link, Instant now);
+  /// Takes the answer to the question. False: the report answers another one.
   bool take(LinkId link, const StatusReport& report, Instant now);
   void forget(LinkId link);
   /// Something has happened: an attempt may have started, or the last answer may have come.
   void follow(Instant now);
   void on_tick(Instant now);
-  [[nodiscard]] std::optional<Instant> next_wake() const { return due_; }
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+
+  /// True while the next attempt may not start: a node has not answered yet, or one is unfit.
+  [[nodiscard]] bool holds_back(Instant now);
+  /// Of the nodes that have seats.
+  [[nodiscard]] const std::optional<Unfit>& unfit() const { return unfit_; }
+  /// True for a last call from the first time on: a spare may come for the seat of the unfit node.
+  [[nodiscard]] bool awaits_spare(Instant now);
 
   /// "driver 570.86 (580.95)", how the agent's node differs from the others; empty: it does not, or this is not known.
   [[nodiscard]] std::string difference_of(LinkId link) const;
@@ -48,18 +66,27 @@ class Preflight {
     std::string text{};
   };
 
-  [[nodiscard]] std::vector<ToldFacts> told_facts() const;
-  void judge();
+  void begin_attempt();
+  void ask(const std::vector<LinkId>& links, Instant now);
+  [[nodiscard]] std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
+  [[nodiscard]] std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;
+  PreflightVerdict judge(const std::vector<LinkId>& nodes);
   void tell(const std::vector<Outlier>& outliers);
+  void name_silent(const std::vector<LinkId>& nodes);
 
   GangState& gang_;
+  bool is_strict_;
   std::map<LinkId, Answer> answers_;
-  std::size_t awaited_ = 0;     ///< agents that have not answered
-  std::optional<int> attempt_;  ///< the last one that was seen to run
-  bool is_open_ = false;        ///< that attempt is judged, or judged again, when all have answered
-  std::optional<Instant> due_;  ///< next judgement
+  std::size_t awaited_ = 0;         ///< agents that have not answered
+  std::optional<int> attempt_;      ///< that the answers are for
+  std::optional<Instant> asks_at_;  ///< the nodes of the attempt
+  bool is_open_ = false;            ///< the attempt is judged, or judged again, when all have answered
+  std::optional<Instant> due_;      ///< next judgement
   std::map<LinkId, std::string> differences_;
   std::set<std::string> said_;
+  std::vector<LinkId> passed_;          ///< nodes that may start together
+  std::optional<Unfit> unfit_;          ///< the first one
+  std::optional<Instant> spare_until_;  ///< a spare is awaited
 };
 
 }  // namespace muster::gang

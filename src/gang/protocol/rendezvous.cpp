@@ -17,6 +17,7 @@ void Rendezvous::gather(Instant now) {
   gang_.state = LeaderState::Rendezvous;
   pending_.clear();
   start_due_.reset();
+  waits_for_facts_ = false;
   timer_.begin(now);
   if (end_for_missing_nodes(now)) {
     return;
@@ -88,10 +89,14 @@ void Rendezvous::try_start(Instant now) {
     return;
   }
   timer_.note_enough(is_enough_ready() && !is_pending(), awaits_nodes(), now);
+  waits_for_facts_ = false;
   if (!timer_.is_last_call_over(now)) {
     start_due_.reset();
   } else if (!is_seat_in_doubt(now)) {
-    waits_for_port_ = true;
+    waits_for_facts_ = preflight_.holds_back(now);
+    waits_for_port_ = !waits_for_facts_;
+  }
+  if (waits_for_port_) {
     gang_.actions.emplace_back(ReservePort{});
   }
 }
@@ -168,9 +173,11 @@ bool Rendezvous::take_port(const PortReserved& reserved, Instant now) {
 }
 
 void Rendezvous::on_tick(Instant now) {
-  report_progress(now);
+  if (!waits_for_facts_) {
+    report_progress(now);
+  }
   try_start(now);
-  if (gang_.state == LeaderState::Rendezvous && !waits_for_port_ && !start_due_) {
+  if (gang_.state == LeaderState::Rendezvous && !waits_for_port_ && !waits_for_facts_ && !start_due_) {
     if (is_pending() && timer_.is_pending_in_vain(now)) {
       goodbye_.conclude(make_end(EndKind::Incomplete, "waited " + whole_seconds(gang_.config.options.inputs_timeout) +
                                                           " in vain: " + pending_),
@@ -184,7 +191,7 @@ void Rendezvous::on_tick(Instant now) {
 }
 
 std::optional<Instant> Rendezvous::next_wake() const {
-  return waits_for_port_ || start_due_ ? std::nullopt : std::optional(timer_.next_wake());
+  return waits_for_port_ || waits_for_facts_ || start_due_ ? std::nullopt : std::optional(timer_.next_wake());
 }
 
 /// "3 of 4 nodes came within 60 s: node 2 never connected". Where workers are counted, the number of nodes is

@@ -5,6 +5,7 @@
 #include "gang/protocol/admission.hpp"
 #include "gang/protocol/gang_state.hpp"
 #include "gang/protocol/goodbye.hpp"
+#include "gang/protocol/preflight.hpp"
 #include "gang/protocol/rendezvous_timer.hpp"
 
 #include <optional>
@@ -17,8 +18,12 @@ namespace muster::gang {
 class Rendezvous {
  public:
   /// The references outlive it.
-  Rendezvous(GangState& gang, Admission& admission, Goodbye& goodbye, Instant now)
-      : gang_(gang), admission_(admission), goodbye_(goodbye), timer_(gang.config.options, now) {}
+  Rendezvous(GangState& gang, Admission& admission, Goodbye& goodbye, Preflight& preflight, Instant now)
+      : gang_(gang),
+        admission_(admission),
+        goodbye_(goodbye),
+        preflight_(preflight),
+        timer_(gang.config.options, now) {}
 
   /// The wait for the next attempt begins.
   void gather(Instant now);
@@ -65,9 +70,11 @@ class Rendezvous {
   GangState& gang_;
   Admission& admission_;
   Goodbye& goodbye_;
+  Preflight& preflight_;
   RendezvousTimer timer_;
   bool has_unable_node_ = false;  ///< once true, all nodes are looked at
   bool waits_for_port_ = false;
+  bool waits_for_facts_ = false;      ///< `Preflight` holds the start back
   std::optional<Instant> start_due_;  ///< time since when only a claimed seat delays the start
   std::string pending_;               ///< why the seated nodes cannot start yet
   std::vector<LinkId> pending_for_;   ///< the nodes that `pending_` is about

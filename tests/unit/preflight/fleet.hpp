@@ -25,9 +25,10 @@ inline constexpr double kGiB = 1'073'741'824.0;
 inline Facts healthy_node(Random& random) {
   const double scatter = std::uniform_real_distribution<double>(0.995, 1.005)(random);
   Facts facts;
-  facts.texts = {{"kernel", "5.15.0-1066"},  {"muster", "0.1"},  {"Python", "3.11"},      {"torch", "2.7.1"},
-                 {"NCCL", "2.26.2"},         {"CUDA", "12.8.1"}, {"driver", "580.95.05"}, {"devices", "8 NVIDIA H100"},
-                 {"governor", "performance"}};
+  facts.texts = {
+      {"kernel", "5.15.0-1066"},   {"muster", "0.1"},    {"Python", "3.11"},      {"torch", "2.7.1"},
+      {"NCCL", "2.26.2"},          {"CUDA", "12.8.1"},   {"driver", "580.95.05"}, {"devices", "8 NVIDIA H100"},
+      {"governor", "performance"}, {"folders", "answer"}};
   facts.numbers = {{"CPUs", 192},
                    {"memory", 2'000 * kGiB * scatter},
                    {"memory limit", kNoLimit},

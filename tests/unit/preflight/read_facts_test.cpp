@@ -169,12 +169,9 @@ TEST_F(ReadFacts, ReadsMemoryAndLimits) {
 
 TEST_F(ReadFacts, AsksFileSystemsForTheirRoom) {
   std::filesystem::create_directories(host_.root() + "/dev/shm");
-  FactSources sources;
-  sources.root = host_.root();
-  sources.folders = {{"room for logs", host_.root()}, {"room for the run", host_.root() + "/missing"}};
-  const Facts facts = read_facts(sources);
+  EXPECT_GT(read().numbers.at("/dev/shm"), 0);
 
-  EXPECT_GT(facts.numbers.at("/dev/shm"), 0);
+  const Facts facts = read_room({{"room for logs", host_.root()}, {"room for the run", host_.root() + "/missing"}});
   EXPECT_GT(facts.numbers.at("room for logs"), 0);
   EXPECT_FALSE(facts.numbers.contains("room for the run"));
 }

@@ -14,7 +14,7 @@ TEST(EndTable, HasARowForEveryKindInItsOrder) {
     EXPECT_EQ(static_cast<int>(row.kind), kind++);
     EXPECT_FALSE(row.advice.empty());
   }
-  EXPECT_EQ(kind, static_cast<int>(EndKind::Unsaved) + 1);
+  EXPECT_EQ(kind, static_cast<int>(EndKind::Unfit) + 1);
 }
 
 TEST(EndTable, FindsEveryVerdictByItsName) {

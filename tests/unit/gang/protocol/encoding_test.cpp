@@ -345,7 +345,7 @@ TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/verdict", "won")),
             "in 'finish' 'end.verdict' is \"won\", expected a verdict such as \"failed\"");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/kind", end_table().size())),
-            "in 'finish' 'end.kind' is 14, expected a number from 0 to 13");
+            "in 'finish' 'end.kind' is 15, expected a number from 0 to 14");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/gang/slowest/1/host", 1)),
             "in 'finish' 'end.gang.slowest[1].host' is 1, expected a text of at most 255 bytes");
   EXPECT_EQ(error_of(with(AttemptOver{0, {}, true}, "/made_progress", 1)),
