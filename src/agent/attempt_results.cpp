@@ -3,11 +3,15 @@
 
 #include "base/text.hpp"
 #include "environment/cgroups.hpp"
+#include "environment/network_mounts.hpp"
+#include "supervise/end_hints.hpp"
 #include "supervise/first_failure.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <map>
+#include <optional>
 #include <utility>
 
 namespace muster {
@@ -188,6 +192,22 @@ Failure AttemptResults::worker_failure(std::size_t worker) const {
   return failure;
 }
 
+namespace {
+
+/// The compiler's cache with which the last words tell of trouble, if it is on a network file system.
+std::optional<NetworkCache> find_network_cache(const std::string& last_output,
+                                               const std::map<std::string, std::string>& variables) {
+  auto path = find_cache_trouble(last_output);
+  for (const char* const variable : {"TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "HOME"}) {
+    const auto found = path && path->empty() ? variables.find(variable) : variables.end();
+    path = found == variables.end() ? path : found->second;
+  }
+  const std::string type = path ? network_type_of(*path) : "";
+  return type.empty() ? std::nullopt : std::optional(NetworkCache{*path, type});
+}
+
+}  // namespace
+
 /// Hints that only this node can give, from its kernel's counters and the worker's output.
 std::vector<std::string> AttemptResults::hints_for(const Failure& failure, std::size_t worker) const {
   EndFacts facts;
@@ -201,6 +221,9 @@ std::vector<std::string> AttemptResults::hints_for(const Failure& failure, std::
                        .after = *kills,
                        .limit = group.limit,
                        .peak = read_memory_peak(group)};
+  }
+  if (!from_.run.options.caches.store) {
+    facts.cache = find_network_cache(facts.last_output, from_.run.variables);
   }
   return end_hints(facts);
 }

@@ -95,7 +95,47 @@ std::string hint_of_signal(const EndFacts& facts) {
   }
 }
 
+/// The first path in the line that is in a compiler's cache; empty: it has none.
+std::string cache_path_in(const std::string& line) {
+  constexpr std::string_view kAround = " '\":,;=()[]";
+  for (std::size_t begin = line.find('/'), end = 0; begin != std::string::npos; begin = line.find('/', end)) {
+    end = std::min(line.find_first_of(kAround, begin), line.size());
+    std::string path = line.substr(begin, end - begin);
+    const bool is_absolute = begin == 0 || contains(kAround, line[begin - 1]);
+    if (is_absolute && has_pattern(lower_case(path), "cache")) {
+      return path;
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+bool has_pattern(std::string_view text, std::string_view kind) {
+  std::string_view rest = failure_patterns();
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const bool is_of_kind = line.starts_with(kind) && line.substr(kind.size()).starts_with(' ');
+    if (is_of_kind && text.find(trim(line.substr(kind.size()))) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<std::string> find_cache_trouble(const std::string& words) {
+  const bool has_code = has_pattern(lower_case(words), "code");
+  for (const std::string& line : split(words, '\n')) {
+    const std::string lower = lower_case(line);
+    const bool is_stale = has_pattern(lower, "stale");
+    std::string path = is_stale || has_pattern(lower, "busy") ? cache_path_in(line) : "";
+    if (!path.empty() || (is_stale && has_code)) {
+      return path;
+    }
+  }
+  return std::nullopt;
+}
 
 std::vector<std::string> end_hints(const EndFacts& facts) {
   std::vector<std::string> hints;
@@ -113,6 +153,11 @@ std::vector<std::string> end_hints(const EndFacts& facts) {
   if (memory && is_about_memory(facts.last_output)) {
     hints.push_back("its last words tell of memory, and it may have " +
                     limit_of_bytes(*memory, "RLIMIT_AS, ulimit -v"));
+  }
+  if (facts.cache) {
+    hints.push_back("its last words tell of a file in a compiler's cache, and '" + facts.cache->path +
+                    "' is on a network file system (" + facts.cache->type +
+                    "), where ranks race for such files: --compile-cache DIR gives each node a cache of its own");
   }
   return hints;
 }

@@ -35,18 +35,32 @@ struct OomKills {
   std::optional<std::uint64_t> peak{};  ///< most bytes that it has used; empty: the kernel does not tell
 };
 
+/// A compiler's cache on a network file system.
+struct NetworkCache {
+  std::string path;
+  std::string type;  ///< of the file system: "nfs4"
+};
+
 /// The facts about the end of a process.
 struct EndFacts {
   ExitStatus status = ExitStatus::exited(0);
   std::string last_output;
   ProcessUse use;
   std::optional<OomKills> oom_kills;  ///< of its memory cgroup; empty: not readable
+  std::optional<NetworkCache> cache;  ///< where its last words show that a file of it was gone
 };
 
 /// Sentences, the most certain first; empty when there is nothing to add.
 [[nodiscard]] std::vector<std::string> end_hints(const EndFacts& facts);
 
+/// The path in a compiler's cache which the last words of a process call gone or busy; "": the words name none. No value: they tell
+/// of no such thing.
+[[nodiscard]] std::optional<std::string> find_cache_trouble(const std::string& words);
+
 // Messages of programs that fail: failure_patterns.txt, embedded at build time.
+
+/// True if the lower-case text has a pattern of this kind.
+[[nodiscard]] bool has_pattern(std::string_view text, std::string_view kind);
 
 [[nodiscard]] std::string_view failure_patterns();
 

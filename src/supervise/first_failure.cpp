@@ -14,44 +14,22 @@
 namespace muster {
 namespace {
 
-/// The patterns of one kind: the rest of each line that begins with its name.
-std::vector<std::string_view> patterns_of(std::string_view kind) {
-  std::vector<std::string_view> patterns;
-  std::string_view rest = failure_patterns();
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.starts_with(kind)) {
-      patterns.push_back(trim(line.substr(kind.size())));
-    }
-  }
-  return patterns;
-}
-
-bool has_any(const std::string& text, const std::vector<std::string_view>& patterns) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](std::string_view pattern) { return text.find(pattern) != std::string::npos; });
-}
-
 /// True for lower-case words that name the rank which was missed.
 bool names_another_rank(const std::string& words) {
-  static const std::vector<std::string_view> naming_words = patterns_of("names ");
-  return has_any(words, naming_words);
+  return has_pattern(words, "names");
 }
 
 /// Classifies by the output of the process alone. A message that names the rank that was missed is more than a
 /// consequence, though it quotes what a lost peer looks like.
 FailureKind trace_of_words(const std::vector<std::string>& last_lines, const std::string& error_message) {
-  static const std::vector<std::string_view> peer_words = patterns_of("peer ");
-  static const std::vector<std::string_view> trace_words = patterns_of("trace ");
   const std::string words = lower_case(join(last_lines, "\n") + "\n" + error_message);
   if (names_another_rank(words)) {
     return FailureKind::Traceback;
   }
-  if (has_any(words, peer_words)) {
+  if (has_pattern(words, "peer")) {
     return FailureKind::LostPeer;
   }
-  const bool has_own_error = !error_message.empty() || has_any(words, trace_words);
+  const bool has_own_error = !error_message.empty() || has_pattern(words, "trace");
   return has_own_error ? FailureKind::Traceback : FailureKind::ExitCode;
 }
 

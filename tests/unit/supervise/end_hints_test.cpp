@@ -117,5 +117,36 @@ TEST(EndHints, NamesTheLimitOfMemoryToWhomeverSpeaksOfMemory) {
   EXPECT_EQ(end_hints(facts), Hints{});
 }
 
+/// Has the last words of public reports about races.
+TEST(EndHints, FindsTheFileOfACompilersCacheThatWasGone) {
+  const std::string cache = "/home/me/.triton/cache/4XV7/k.json";
+  for (const std::string& words :
+       {"OSError: [Errno 116] Stale file handle: '" + cache + "'",
+        "OSError: [Errno 16] Device or resource busy: '" + cache + "'",
+        "FileNotFoundError: [Errno 2] No such file or directory: '" + cache + "' -> '/home/me/x'",
+        "ImportError: " + cache + ": cannot stat shared object: Stale file handle"}) {
+    EXPECT_EQ(find_cache_trouble("Traceback\n" + words), cache) << words;
+  }
+}
+
+TEST(EndHints, FindsTheCodeOfACacheWhereNoFileIsNamed) {
+  const std::string frame = "  File \"/venv/site-packages/triton/runtime/cache.py\", line 118, in put\n";
+  EXPECT_EQ(find_cache_trouble(frame + "OSError: [Errno 116] Stale file handle"), "");
+  EXPECT_EQ(find_cache_trouble(frame + "OSError: [Errno 16] Device or resource busy: '.nfs000000001'"), "");
+  for (const std::string& words : {frame + "OSError: [Errno 2] No such file or directory: '/data/x'",
+                                   frame + "OSError: [Errno 16] Device or resource busy: '/dev/x'",
+                                   std::string("OSError: [Errno 116] Stale file handle: '/data/x'"),
+                                   std::string("No such file or directory: './x/.triton/y'"), std::string()}) {
+    EXPECT_EQ(find_cache_trouble(words), std::nullopt) << words;
+  }
+}
+
+TEST(EndHints, SaysThatACacheIsOnTheNetwork) {
+  EndFacts facts;
+  facts.cache = NetworkCache{"/home/me/.triton", "nfs4"};
+  ASSERT_EQ(end_hints(facts).size(), 1U);
+  EXPECT_NE(end_hints(facts)[0].find("'/home/me/.triton' is on a network file system (nfs4)"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,0 +1,71 @@
+// Finds the mount that has a path, and knows the types of network file systems.
+#include "environment/network_mounts.hpp"
+
+#include "base/file_io.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace muster {
+namespace {
+
+constexpr auto kNetworkTypes = std::to_array<std::string_view>(
+    {"nfs",       "nfs4",           "cifs",        "smb3",         "ceph",           "lustre",         "gpfs",
+     "beegfs",    "beegfs_nodev",   "afs",         "9p",           "wekafs",         "pvfs2",          "orangefs",
+     "glusterfs", "fuse.glusterfs", "fuse.sshfs",  "fuse.juicefs", "fuse.ceph",      "fuse.ceph-fuse", "fuse.gcsfuse",
+     "fuse.s3fs", "fuse.mount-s3",  "fuse.lustre", "fuse.cvmfs",   "fuse.blobfuse2", "fuse.ossfs"});
+
+/// Undoes "\040" for a space.
+std::string unescape_mount(std::string_view text) {
+  constexpr std::size_t kDigits = 3;
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && at + kDigits < text.size()) {
+      int code = 0;  // octal
+      for (std::size_t digit = 1; digit <= kDigits; ++digit) {
+        code = code * 8 + (text[at + digit] - '0');
+      }
+      plain += static_cast<char>(code);
+      at += kDigits;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
+
+bool is_below(std::string_view path, std::string_view point) {
+  return point == "/" || path == point ||
+         (path.starts_with(point) && path.size() > point.size() && path[point.size()] == '/');
+}
+
+}  // namespace
+
+std::string network_type_in(std::string_view mounts, std::string_view path) {
+  constexpr std::size_t kPoint = 4;
+  std::string nearest;
+  std::string type;
+  for (const std::string& line : split(mounts, '\n')) {
+    const std::size_t dash = line.find(" - ");
+    const std::vector<std::string> fields = split(line.substr(0, dash), ' ');
+    if (dash == std::string::npos || fields.size() <= kPoint) {
+      continue;
+    }
+    const std::string point = unescape_mount(fields[kPoint]);
+    if (is_below(path, point) && point.size() >= nearest.size()) {  // of two at one point the later one is seen
+      nearest = point;
+      type = split(line.substr(dash + 3), ' ').front();
+    }
+  }
+  return contains(kNetworkTypes, type) ? type : "";
+}
+
+std::string network_type_of(std::string_view path) {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+  return network_type_in(read_untrusted_file("/proc/self/mountinfo", kMostBytes), path);
+}
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+// Finds the mount of a path, and tells whether that is a network file system.
+#include "environment/network_mounts.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+constexpr const char* kMounts = R"(22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 0:40 / /home rw,relatime shared:2 master:3 - nfs4 server:/home rw,vers=4.2
+31 30 8:2 / /home/me/local rw - xfs /dev/sdb1 rw
+32 22 0:41 / /my\040disk rw - lustre 10.0.0.1@tcp:/fs rw
+33 22 0:42 / /twice rw - nfs server:/twice rw
+34 22 0:43 / /twice rw - tmpfs tmpfs rw
+35 22 0:44 / /fuse rw - fuse.squashfuse squashfuse rw
+a broken line
+)";
+
+TEST(NetworkMounts, FindsWhatIsOnTheNetwork) {
+  EXPECT_EQ(network_type_in(kMounts, "/home/me/.triton/cache/x.json"), "nfs4");
+  EXPECT_EQ(network_type_in(kMounts, "/home"), "nfs4");
+  EXPECT_EQ(network_type_in(kMounts, "/my disk/x"), "lustre");
+}
+
+TEST(NetworkMounts, LeavesTheRestAlone) {
+  for (const char* const path : {"/tmp/x", "/home2/me", "/home/me/local/x", "/twice/x", "/fuse/x", "/", "", "home"}) {
+    EXPECT_EQ(network_type_in(kMounts, path), "") << path;
+  }
+  EXPECT_EQ(network_type_in("", "/home"), "");
+}
+
+}  // namespace
+}  // namespace muster
