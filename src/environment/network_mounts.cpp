@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <vector>
 
@@ -20,19 +21,15 @@ constexpr auto kNetworkTypes = std::to_array<std::string_view>(
 
 /// Undoes "\040" for a space.
 std::string unescape_mount(std::string_view text) {
-  constexpr std::size_t kDigits = 3;
+  constexpr std::size_t kEscaped = 4;
+  constexpr int kOctal = 8;
   std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\\' && at + kDigits < text.size()) {
-      int code = 0;  // octal
-      for (std::size_t digit = 1; digit <= kDigits; ++digit) {
-        code = code * 8 + (text[at + digit] - '0');
-      }
-      plain += static_cast<char>(code);
-      at += kDigits;
-    } else {
-      plain += text[at];
-    }
+  while (!text.empty()) {
+    const std::size_t size = text.front() == '\\' ? std::min(kEscaped, text.size()) : 1;
+    auto code = static_cast<unsigned>(text.front());
+    (void)std::from_chars(text.data() + 1, text.data() + size, code, kOctal);
+    plain += static_cast<char>(code);
+    text.remove_prefix(size);
   }
   return plain;
 }
