@@ -1,6 +1,7 @@
 // Chooses where compilers' caches are on this node.
 #include "compile_cache_request.hpp"
 
+#include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "compile_cache/cache_table.hpp"
 #include "process/helper_process.hpp"
@@ -11,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -20,7 +22,8 @@ namespace muster {
 namespace {
 
 constexpr std::chrono::seconds kFolderTimeout{2};
-constexpr const char* kNone = "!";  // instead of a folder
+constexpr const char* kNone = "!";                             // instead of a folder
+constexpr std::size_t kMostPasswords = std::size_t{1} << 20U;  // bytes
 
 /// Why a folder on this file system would not help: it takes the job's memory, or it is no disk of this node. Empty: it would.
 std::string problem_of_disk(const std::string& place) {
@@ -105,6 +108,22 @@ std::vector<std::string> places_for_folder(const Snapshot& snapshot) {
   return places;
 }
 
+/// The user's name as Python's getpass finds it, in the form of Inductor's folder; a copy of its rule, where the password file alone is
+/// asked, since a directory service may hang.
+std::string name_of_user(const Snapshot& snapshot) {
+  std::string name;
+  for (const char* const variable : {"LOGNAME", "USER", "LNAME", "USERNAME"}) {
+    name = name.empty() ? snapshot.variable(variable).value_or("") : name;
+  }
+  for (const std::string& line : split(name.empty() ? read_untrusted_file("/etc/passwd", kMostPasswords) : "", '\n')) {
+    const std::vector<std::string> fields = split(line, ':');
+    name = fields.size() > 2 && fields[2] == std::to_string(::geteuid()) ? fields[0] : name;
+  }
+  std::ranges::replace_if(
+      name, [](char one) { return contains(std::string_view("\\/:*?\"<>|"), one); }, '_');
+  return name;
+}
+
 }  // namespace
 
 Result<std::optional<Sourced<std::string>>> read_cache_store(const Sourced<std::string>& given) {
@@ -117,9 +136,9 @@ Result<std::optional<Sourced<std::string>>> read_cache_store(const Sourced<std::
   return std::optional(Sourced<std::string>{failed ? path : whole.lexically_normal().string(), given.source});
 }
 
-std::string add_compile_caches(PlanInput& input, const CacheOptions& options, bool makes_folder) {
+CacheOptions add_compile_caches(PlanInput& input, CacheOptions options, bool makes_folder) {
   if (!options.store) {
-    return {};
+    return options;
   }
   auto& decisions = input.cluster.decisions;
   const std::string& source = options.store->source.name;
@@ -134,13 +153,21 @@ std::string add_compile_caches(PlanInput& input, const CacheOptions& options, bo
     const std::string why = "this node has no place for them: " + problems;
     input.cluster.notices.push_back("compile caches: " + why + "; going on without");
     decisions.push_back({"compile_cache", "off", why});
-    return {};
+    return options;
   }
-  if (!problems.empty()) {
+  if (problems.empty()) {
+    options.user = name_of_user(input.snapshot);  // the folder is where Python has its temporary files
+  } else {
     input.cluster.notices.push_back("compile caches are in '" + folder + "', not in " + problems);
   }
   decisions.push_back({"compile_cache", options.store->value, source});
   for (const compile_cache::CacheRow& row : compile_cache::builtin_table().rows) {
+    if (row.variable.empty()) {
+      const std::string place = place_of(compile_cache::builtin_table(), row.folder + "/", options.user);
+      const std::filesystem::path path = (std::filesystem::path(folder) / place).lexically_normal().parent_path();
+      decisions.push_back({"compile_cache." + row.folder, place.empty() ? "off" : path.string(), source});
+      continue;
+    }
     const std::string field = "compile_cache." + row.variable;
     const auto exported = input.job.exported.find(row.variable);
     if (exported != input.job.exported.end()) {
@@ -152,7 +179,8 @@ std::string add_compile_caches(PlanInput& input, const CacheOptions& options, bo
       decisions.push_back({field, folder + "/" + row.folder, source});
     }
   }
-  return folder;
+  options.folder = std::move(folder);
+  return options;
 }
 
 }  // namespace muster

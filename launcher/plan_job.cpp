@@ -257,13 +257,13 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
   }
   TRY(check_job(input));
   TRY(bind_job(input, options.binding));
-  std::string cache_folder = add_compile_caches(input, options.run.caches, line.command == Command::Run);
+  CacheOptions caches = add_compile_caches(input, options.run.caches, line.command == Command::Run);
   LaunchPlan plan = make_plan(input);
   TRY(check_plan(plan, input, selection_of(options, log_dir)));
   std::string nested_notice = warn_of_nested_launcher(plan, input, options.mode);
   add_notices(plan, nested_notice, compat_notices(line, input.cluster));
-  return Planned{std::move(plan),    std::move(input),        std::move(nested_notice),
-                 std::move(log_dir), std::move(cache_folder), ranks ? std::nullopt : std::optional(ranks.error())};
+  return Planned{std::move(plan),    std::move(input),  std::move(nested_notice),
+                 std::move(log_dir), std::move(caches), ranks ? std::nullopt : std::optional(ranks.error())};
 }
 
 /// Makes the plan for the devices that the user chooses, as if no others were visible.

@@ -18,7 +18,7 @@ struct Planned {
   std::optional<PlanInput> input;  ///< input of the plan; empty: a worker of another launcher
   std::string nested_notice{};     ///< the remark about a program that starts processes itself
   std::string log_dir{};           ///< the mode's log directory if the user names none; empty: none
-  std::string cache_folder{};      ///< of compilers' caches on this node; empty: none
+  CacheOptions caches{};           ///< with the folder on this node
   /// Reason why a run would be refused, although the plan can be shown, such as a missing rank table.
   std::optional<Error> refusal{};
 };

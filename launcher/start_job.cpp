@@ -241,7 +241,7 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
     run_options.log_dir = planned.log_dir;
     run_options.selection.add_folder();
   }
-  run_options.caches.folder = planned.cache_folder;
+  run_options.caches = planned.caches;
   run_options.suspend.hai = find_hai_task(planned.plan, snapshot);
   if (planned.input) {
     run_options.grace = planned.input->cluster.node.grace;

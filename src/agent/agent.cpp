@@ -116,7 +116,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       suspend_requests_(loop_, shutdown_, run.options, gang_),
       standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),
       early_standbys_(loop_, run_, standbys_),
-      caches_(loop_, run_) {
+      caches_(loop_.io(), loop_.helpers(), run_) {
   services_.on_ranks_met = [this](std::chrono::nanoseconds time) {
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
     record({.kind = ledger::Kind::RanksMet});

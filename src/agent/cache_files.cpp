@@ -43,17 +43,32 @@ UniqueFd open_folder(int parent, const std::string& name) {
   return UniqueFd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/// The folder of this node, if nobody else can write there.
-Result<UniqueFd> open_own_folder(const std::string& path) {
-  UniqueFd folder = open_folder(AT_FDCWD, path);
+bool is_owners_alone(int folder) {
   struct stat status {};
-  if (!folder || ::fstat(folder.get(), &status) != 0) {
-    return system_error("cannot open '" + path + "'", errno);
+  return ::fstat(folder, &status) == 0 && is_writable_by_alone(status, ::geteuid());
+}
+
+/// The folder of this node, and the user whose caches beside it are meant.
+struct Root {
+  UniqueFd file;
+  std::string user;
+};
+
+/// Opens the folder of this node, if nobody else can write there.
+Result<Root> open_root(const CachePlaces& places) {
+  Root root{open_folder(AT_FDCWD, places.folder), places.user};
+  if (!root.file) {
+    return system_error("cannot open '" + places.folder + "'", errno);
   }
-  if (!is_writable_by_alone(status, ::geteuid())) {
-    return Error{ErrorKind::BadData, "'" + path + "' belongs to somebody else"};
+  if (!is_owners_alone(root.file.get())) {
+    return Error{ErrorKind::BadData, "'" + places.folder + "' belongs to somebody else"};
   }
-  return folder;
+  return root;
+}
+
+/// The place of an entry, from the folder of this node.
+std::string place_in(const Root& root, std::string_view path) {
+  return place_of(builtin_table(), path, root.user);
 }
 
 enum class Missing {
@@ -61,7 +76,7 @@ enum class Missing {
   IsMade
 };
 
-/// Opens the folder of the file at `path` below `root`.
+/// Opens the folder of the file at `path` below `root`. Beside it, each folder on the way has to be ours alone.
 UniqueFd open_parent(int root, const std::string& path, Missing missing) {
   UniqueFd folder(::fcntl(root, F_DUPFD_CLOEXEC, 3));
   for (std::size_t begin = 0, end = path.find('/'); folder && end != std::string::npos; end = path.find('/', begin)) {
@@ -70,6 +85,9 @@ UniqueFd open_parent(int root, const std::string& path, Missing missing) {
       (void)::mkdirat(folder.get(), name.c_str(), kFolderMode);
     }
     folder = open_folder(folder.get(), name);
+    if (path.starts_with("..") && begin > 0 && !is_owners_alone(folder.get())) {
+      return {};
+    }
     begin = end + 1;
   }
   return folder;
@@ -123,18 +141,26 @@ void remove_stale_staging(const std::string& folder) {
   }
 }
 
-/// Entries of the pack that the folder lacks. A build is wanted only where no file of it is there.
-std::vector<const PackEntry*> find_lacking(const PackIndex& index, int root) {
+enum class Where {
+  Below,  ///< in the folder of this node
+  Beside
+};
+
+/// Entries of the pack that this node lacks. A build is wanted only where no file of it is there.
+std::vector<const PackEntry*> find_lacking(const PackIndex& index, const Root& root, Where where) {
   const CacheTable& table = builtin_table();
   std::map<std::string, bool> builds;  // whether they are there
   std::vector<const PackEntry*> lacking;
   for (const PackEntry& entry : index.entries) {
     const std::string build(build_of(table, entry.path));
     const auto known = builds.find(build);
-    const std::string& place = build.empty() ? entry.path : build;
-    const bool is_here = !build.empty() && known != builds.end() ? known->second : is_there(root, place);
+    const std::string place = place_in(root, build.empty() ? entry.path : build);
+    const bool is_here = !build.empty() && known != builds.end() ? known->second : is_there(root.file.get(), place);
     builds[build] = is_here;
-    if (!is_here && may_be_kept(table, entry.path)) {
+    const bool is_beside = place.starts_with("..");
+    const bool is_wanted = !is_here && !place.empty() && is_beside == (where == Where::Beside);
+    if (is_wanted && may_be_kept(table, entry.path) &&
+        (!is_beside || open_parent(root.file.get(), place, Missing::IsMade))) {
       lacking.push_back(&entry);
     }
   }
@@ -160,18 +186,18 @@ Result<> stage_entry(const OpenPack& pack, const PackEntry& entry, int staging) 
 }
 
 /// Puts a staged entry, or the build that it is a part of, under its name. Whoever was there first stays.
-bool place_entry(const std::string& path, int staging, int root) {
+bool place_entry(const std::string& path, int staging, const Root& root) {
   const std::string build(build_of(builtin_table(), path));
   const std::string& moved = build.empty() ? path : build;
   const UniqueFd from = open_parent(staging, moved, Missing::Stays);
-  const UniqueFd to = open_parent(root, moved, Missing::IsMade);
+  const UniqueFd to = open_parent(root.file.get(), place_in(root, moved), Missing::IsMade);
   const std::string name = name_at_end(moved);
   if (!from || !to) {
     return false;
   }
   if (!build.empty()) {
     (void)::renameat(from.get(), name.c_str(), to.get(), name.c_str());
-    return is_there(root, path);
+    return is_there(root.file.get(), place_in(root, path));
   }
   return ::linkat(from.get(), name.c_str(), to.get(), name.c_str(), 0) == 0;
 }
@@ -194,16 +220,16 @@ bool has_disk_room(int root, std::uint64_t bytes) {
   return disk.f_bavail * disk.f_frsize >= bytes + disk.f_blocks * disk.f_frsize / kPart;
 }
 
-/// Adds all that the folder lacks of a pack, or nothing.
-Result<> add_pack(const OpenPack& pack, const CachePlaces& places, int root, CacheReport& report) {
-  const auto lacking = find_lacking(pack.index, root);
+/// Adds all that this node lacks there of a pack, or nothing.
+Result<> add_pack(const OpenPack& pack, const CachePlaces& places, const Root& root, Where where, CacheReport& report) {
+  const auto lacking = find_lacking(pack.index, root, where);
   if (lacking.empty()) {
     return {};
   }
-  if (!has_disk_room(root, size_of(lacking))) {
+  if (!has_disk_room(root.file.get(), size_of(lacking))) {
     return Error{ErrorKind::System, "the disk of '" + places.folder + "' has too little room"};
   }
-  const Staging staging(places.folder, root);
+  const Staging staging(places.folder, root.file.get());
   for (const PackEntry* const entry : lacking) {
     TRY(stage_entry(pack, *entry, staging.file()));
   }
@@ -216,33 +242,50 @@ Result<> add_pack(const OpenPack& pack, const CachePlaces& places, int root, Cac
   return {};
 }
 
+/// Adds what this node lacks there. Takes out packs that are broken.
+void add_packs(std::vector<OpenPack>& packs, const CachePlaces& places, const Root& root, Where where,
+               CacheReport& report) {
+  std::erase_if(packs, [&](const OpenPack& pack) {
+    const auto added = add_pack(pack, places, root, where, report);
+    if (!added) {
+      report.remarks.push_back("leaving the pack '" + pack.name + "' alone: " + added.error().message);
+    }
+    return !added;
+  });
+}
+
 // --- From the folder into a pack ------------------------------------------------------------------
 
-/// Adds a regular file of ours, with its path behind `prefix` bytes; nothing else is added.
-void add_file(std::vector<CacheFile>& files, const std::string& path, std::size_t prefix) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) {
-    files.push_back({path.substr(prefix), static_cast<std::uint64_t>(status.st_size), nanoseconds_of(status.st_mtim)});
+/// Adds the regular files of ours in a cache; nothing else is added.
+void add_files_of(std::vector<CacheFile>& files, const std::string& cache, const std::string& folder) {
+  std::error_code failed;
+  fs::recursive_directory_iterator entry(folder, failed);
+  while (!failed && entry != fs::recursive_directory_iterator() && files.size() < kMostFiles) {
+    const std::string path = entry->path().string();
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) {
+      files.push_back({cache + path.substr(folder.size()), static_cast<std::uint64_t>(status.st_size),
+                       nanoseconds_of(status.st_mtim)});
+    }
+    entry.increment(failed);
   }
 }
 
 /// The files of all caches.
-std::vector<CacheFile> find_files(const std::string& folder) {
+std::vector<CacheFile> find_files(const CachePlaces& places, const Root& root) {
   std::vector<CacheFile> files;
   for (const CacheRow& row : builtin_table().rows) {
-    std::error_code failed;
-    fs::recursive_directory_iterator entry(folder + "/" + row.folder, failed);
-    while (!failed && entry != fs::recursive_directory_iterator() && files.size() < kMostFiles) {
-      add_file(files, entry->path().string(), folder.size() + 1);
-      entry.increment(failed);
+    const std::string place = place_in(root, row.folder + "/");
+    if (!place.empty()) {
+      add_files_of(files, row.folder, places.folder + "/" + place.substr(0, place.size() - 1));
     }
   }
   return files;
 }
 
 /// Reads a file that nobody changes meanwhile; empty: it is gone, changes, or is reached by a link.
-std::optional<std::string> read_settled(int root, const CacheFile& file, unsigned& mode) {
-  const UniqueFd folder = open_parent(root, file.path, Missing::Stays);
+std::optional<std::string> read_settled(const Root& root, const CacheFile& file, unsigned& mode) {
+  const UniqueFd folder = open_parent(root.file.get(), place_in(root, file.path), Missing::Stays);
   const UniqueFd opened(
       ::openat(folder.get(), name_at_end(file.path).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   const auto is_unchanged = [&] {
@@ -261,7 +304,7 @@ std::optional<std::string> read_settled(int root, const CacheFile& file, unsigne
 }
 
 /// The content of a file that may be kept; empty: it may not.
-std::optional<std::string> read_whole(int root, const CacheFile& file, unsigned& mode) {
+std::optional<std::string> read_whole(const Root& root, const CacheFile& file, unsigned& mode) {
   auto content = read_settled(root, file, mode);
   return content && is_whole_program(file.path, *content) ? std::move(content) : std::nullopt;
 }
@@ -308,8 +351,8 @@ Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read
   return {};
 }
 
-Result<> add_files(PackWriter& writer, const std::vector<CacheFile>& files, int root, CacheReport& report) {
-  const auto read = [root](const CacheFile& file) -> std::optional<Content> {
+Result<> add_files(PackWriter& writer, const std::vector<CacheFile>& files, const Root& root, CacheReport& report) {
+  const auto read = [&root](const CacheFile& file) -> std::optional<Content> {
     unsigned mode = 0;
     auto bytes = read_whole(root, file, mode);
     return bytes ? std::optional(Content{{file.path, 0, mode, file.mtime, {}}, std::move(*bytes)}) : std::nullopt;
@@ -337,7 +380,7 @@ Result<> merge_packs(PackWriter& writer, const std::vector<OpenPack>& packs, std
 }
 
 Result<> write_pack(const CachePlaces& places, const std::vector<CacheFile>& files, const std::vector<OpenPack>& packs,
-                    int root, CacheReport& report) {
+                    const Root& root, CacheReport& report) {
   auto writer = TRY(PackWriter::start(places.store));
   TRY(add_files(writer, files, root, report));
   if (report.entries == 0) {
@@ -359,30 +402,44 @@ Result<> write_pack(const CachePlaces& places, const std::vector<CacheFile>& fil
   return {};
 }
 
+/// The store is not used any more.
+CacheReport refuse(const std::string& why) {
+  return {0, 0, {why}, true};
+}
+
 }  // namespace
+
+CacheReport try_store(const CachePlaces& places) {
+  if (const auto tried = probe_store(places.store); !tried) {
+    return refuse(tried.error().message + "; nothing new is kept: name a folder of yours");
+  }
+  return {};
+}
 
 CacheReport fill_folder(const CachePlaces& places) {
   CacheReport report;
-  const auto root = open_own_folder(places.folder);
+  if (const std::string problem = problem_of_store(places.store); !problem.empty()) {
+    return refuse(problem);
+  }
+  const auto root = open_root(places);
   if (!root) {
-    report.remarks.push_back(root.error().message);
-    return report;
+    return refuse(root.error().message);
   }
   remove_stale_staging(places.folder);
-  for (const OpenPack& pack : open_packs(places.store, report.remarks)) {
-    if (const auto added = add_pack(pack, places, root->get(), report); !added) {
-      report.remarks.push_back("leaving the pack '" + pack.name + "' alone: " + added.error().message);
-    }
-  }
+  auto packs = open_packs(places.store, report.remarks);
+  add_packs(packs, places, *root, Where::Below, report);
+  add_packs(packs, places, *root, Where::Beside, report);  // large headers, which may not come in time
   return report;
 }
 
 CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled) {
   CacheReport report;
-  const auto root = open_own_folder(places.folder);
+  if (const std::string problem = problem_of_store(places.store); !problem.empty()) {
+    return refuse(problem);
+  }
+  const auto root = open_root(places);
   if (!root) {
-    report.remarks.push_back(root.error().message);
-    return report;
+    return refuse(root.error().message);
   }
   std::vector<std::string> ignored;  // the start has told of them
   const std::vector<OpenPack> packs = open_packs(places.store, ignored);
@@ -393,13 +450,13 @@ CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled) {
     }
   }
   const auto latest = std::chrono::system_clock::now().time_since_epoch() - settled;
-  const auto files = choose_new(builtin_table(), find_files(places.folder), packed,
+  const auto files = choose_new(builtin_table(), find_files(places, *root), packed,
                                 std::chrono::duration_cast<std::chrono::nanoseconds>(latest).count());
   if (files.empty()) {
     return report;
   }
-  if (const auto written = write_pack(places, files, packs, root->get(), report); !written) {
-    report = {0, 0, {written.error().message}};
+  if (const auto written = write_pack(places, files, packs, *root, report); !written) {
+    report = {0, 0, {written.error().message}, false};
   }
   return report;
 }
@@ -407,7 +464,8 @@ CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled) {
 // --- Reports --------------------------------------------------------------------------------------
 
 std::string write_report(const CacheReport& report) {
-  std::string text = std::to_string(report.entries) + "\n" + std::to_string(report.bytes) + "\n";
+  std::string text = std::to_string(report.entries) + "\n" + std::to_string(report.bytes) + "\n" +
+                     std::to_string(static_cast<int>(report.is_refused)) + "\n";
   for (const std::string& remark : report.remarks) {
     text += one_line(remark, 400) + "\n";
   }
@@ -416,12 +474,13 @@ std::string write_report(const CacheReport& report) {
 
 CacheReport read_report(const std::string& answer) {
   std::vector<std::string> lines = split(answer, '\n');
-  if (lines.size() < 2) {
+  constexpr std::size_t kNumbers = 3;
+  if (lines.size() <= kNumbers) {
     return {};
   }
-  CacheReport report{std::stoull(lines[0]), std::stoull(lines[1]), {}};
+  CacheReport report{std::stoull(lines[0]), std::stoull(lines[1]), {}, lines[2] == "1"};
   lines.pop_back();  // behind the last line end
-  report.remarks.assign(lines.begin() + 2, lines.end());
+  report.remarks.assign(lines.begin() + kNumbers, lines.end());
   if (report.remarks.size() > kMostNotices) {
     const std::size_t more = report.remarks.size() - kMostNotices;
     report.remarks.resize(kMostNotices);

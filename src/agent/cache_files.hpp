@@ -14,6 +14,7 @@ namespace muster::compile_cache {
 struct CachePlaces {
   std::string folder;  ///< of this node
   std::string store;   ///< shared, with the packs
+  std::string user;    ///< of caches beside `folder`; empty: they are left alone
 };
 
 /// Counts the entries that were added or kept; an answer of a helper process as text.
@@ -21,9 +22,13 @@ struct CacheReport {
   std::size_t entries = 0;
   std::uint64_t bytes = 0;
   std::vector<std::string> remarks;  ///< sentences about packs and files that were left alone
+  bool is_refused = false;           ///< the store is not used in this job any more
 };
 [[nodiscard]] std::string write_report(const CacheReport& report);
 [[nodiscard]] CacheReport read_report(const std::string& answer);
+
+/// Makes the store if it is missing, and finds out whether it takes a file.
+[[nodiscard]] CacheReport try_store(const CachePlaces& places);
 
 /// Adds entries that the folder lacks. A file that is there stays as it is. An entry comes into the folder under its name when it is
 /// whole and has its checksum.

@@ -48,16 +48,28 @@ std::vector<std::string> names_in(const std::string& folder, std::string_view en
   return names;
 }
 
-/// The owner that this file system shows for a file of ours; ours where it takes no file.
-uid_t shown_owner(const std::string& store) {
-  std::string path = store + "/.muster-owner-XXXXXX";
-  const UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
-  struct stat status {};
-  const bool is_shown = file && ::fstat(file.get(), &status) == 0;
+/// A file in the store that has no name any more; empty: the store takes none.
+UniqueFd make_unnamed(const std::string& store) {
+  std::string path = store + "/.muster-probe-XXXXXX" + std::string(kUnfinished);
+  UniqueFd file(::mkostemps(path.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC));
   if (file) {
     (void)::unlink(path.c_str());
   }
-  return is_shown ? status.st_uid : ::geteuid();
+  return file;
+}
+
+/// The owner that this file system shows for a file of ours; ours where it takes no file.
+uid_t shown_owner(const std::string& store) {
+  const UniqueFd file = make_unnamed(store);
+  struct stat status {};
+  return file && ::fstat(file.get(), &status) == 0 ? status.st_uid : ::geteuid();
+}
+
+Result<> make_store(const std::string& store) {
+  if (::mkdir(store.c_str(), kStoreMode) != 0 && errno != EEXIST) {
+    return system_error("cannot make '" + store + "'", errno);
+  }
+  return {};
 }
 
 /// Reads exactly `size` bytes; empty: they are not there.
@@ -162,6 +174,25 @@ std::string describe_machine() {
   return text;
 }
 
+std::string problem_of_store(const std::string& store) {
+  const UniqueFd folder(::open(store.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat status {};
+  if (!folder || ::fstat(folder.get(), &status) != 0) {
+    return errno == ENOENT ? "" : system_error("cannot open '" + store + "'", errno).message;
+  }
+  if (status.st_uid != 0 && status.st_uid != ::geteuid() && status.st_uid != shown_owner(store)) {
+    return "'" + store + "' belongs to user " + std::to_string(status.st_uid) + ": name a folder of yours";
+  }
+  const bool is_shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;
+  return is_shared ? "other users can exchange what is in '" + store + "' (chmod go-w, or +t)" : "";
+}
+
+Result<> probe_store(const std::string& store) {
+  TRY(make_store(store));
+  errno = 0;
+  return make_unnamed(store) ? Result<>() : Result<>(system_error("cannot write into '" + store + "'", errno));
+}
+
 std::vector<OpenPack> open_packs(const std::string& store, std::vector<std::string>& remarks) {
   std::error_code failed;
   std::vector<OpenPack> packs;
@@ -192,9 +223,7 @@ Result<std::string> read_entry(const OpenPack& pack, const PackEntry& entry) {
 // --- Writing --------------------------------------------------------------------------------------
 
 Result<PackWriter> PackWriter::start(const std::string& store) {
-  if (::mkdir(store.c_str(), kStoreMode) != 0 && errno != EEXIST) {
-    return system_error("cannot make '" + store + "'", errno);
-  }
+  TRY(make_store(store));
   UniqueFd folder(::open(store.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) {
     return system_error("cannot open '" + store + "'", errno);

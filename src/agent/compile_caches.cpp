@@ -21,7 +21,7 @@ constexpr std::chrono::minutes kKeepInterval{10};
 constexpr std::chrono::minutes kKeepLimit{5};
 
 compile_cache::CachePlaces places_of(const CacheOptions& options) {
-  return {options.folder, options.store->value};
+  return {options.folder, options.store->value, options.user};
 }
 
 /// "1,214 entries (310 MB)".
@@ -38,16 +38,10 @@ std::string describe_entries(const compile_cache::CacheReport& report, const std
   return count + " " + what + (report.entries == 1 ? "entry" : "entries") + " (" + size + ")";
 }
 
-void tell_remarks(const compile_cache::CacheReport& report) {
-  for (const std::string& remark : report.remarks) {
-    log_warning("compile caches: " + remark);
-  }
-}
-
 }  // namespace
 
-CompileCaches::CompileCaches(ProcessLoop& loop, const RunContext& run)
-    : run_(run), task_(loop.io(), loop.helpers()), keep_timer_(loop.io()), end_timer_(loop.io()) {}
+CompileCaches::CompileCaches(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run)
+    : keep_interval(kKeepInterval), run_(run), task_(io, helpers), keep_timer_(io), end_timer_(io) {}
 
 void CompileCaches::fill(std::function<void()> then) {
   const auto work = [places = places_of(run_.options.caches)] { return write_report(fill_folder(places)); };
@@ -61,13 +55,13 @@ void CompileCaches::fill(std::function<void()> then) {
 void CompileCaches::on_filled(const HelperTask::Answer& answer, Clock::time_point began) {
   const std::string& store = run_.options.caches.store->value;
   if (!answer) {
-    store_hangs_ = true;
+    store_is_given_up_ = true;
     log_warning("compile caches: '" + store + "' has not given all entries within " +
                 std::to_string(kFillLimit.count()) + " s, going on without the rest");
     return;
   }
   const auto report = compile_cache::read_report(*answer);
-  tell_remarks(report);
+  heed(report);
   record({.kind = ledger::Kind::CachesFilled, .number = static_cast<std::int64_t>(report.entries)});
   if (report.entries > 0) {
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
@@ -78,13 +72,17 @@ void CompileCaches::on_filled(const HelperTask::Answer& answer, Clock::time_poin
 
 void CompileCaches::begin_attempt(const LaunchPlan& plan) {
   is_keeper_ = are_wanted() && plan.placement.node_rank.value == 0;
-  if (is_keeper_) {
-    keep_later();
+  if (!is_keeper_) {
+    return;
   }
+  if (!std::exchange(is_tried_, true)) {
+    add([places = places_of(run_.options.caches)] { return write_report(try_store(places)); }, kFillLimit);
+  }
+  keep_later();
 }
 
 void CompileCaches::keep_later() {
-  keep_timer_.start(kKeepInterval, [this] {
+  keep_timer_.start(keep_interval, [this] {
     keep(compile_cache::kSettled);
     keep_later();
   });
@@ -100,26 +98,43 @@ void CompileCaches::end_attempt() {
 
 void CompileCaches::keep(std::chrono::seconds settled) {
   constexpr int kMostQueued = 2;  // one that runs has not seen what is new now
-  if (!is_keeper_ || store_hangs_ || queued_ >= kMostQueued) {
+  if (!is_keeper_ || queued_ >= kMostQueued) {
     return;
   }
-  ++queued_;
-  const auto work = [places = places_of(run_.options.caches), settled] {
-    lower_priority(::getpid());
-    return write_report(keep_new(places, settled));
+  const auto work = [this, settled] {  // in a copy of this process as it is then
+    if (settled.count() > 0) {
+      lower_priority(::getpid());  // workers run
+    }
+    return write_report(store_is_given_up_ ? compile_cache::CacheReport()
+                                           : keep_new(places_of(run_.options.caches), settled));
   };
-  task_.add({work, kKeepLimit, [this](const HelperTask::Answer& answer) { on_kept(answer); }});
+  add(work, kKeepLimit);
+}
+
+void CompileCaches::add(HelperTask::Work work, std::chrono::milliseconds most_time) {
+  if (!store_is_given_up_) {
+    ++queued_;
+    task_.add({std::move(work), most_time, [this](const HelperTask::Answer& answer) { on_kept(answer); }});
+  }
+}
+
+/// Tells what was left alone.
+void CompileCaches::heed(const compile_cache::CacheReport& report) {
+  for (const std::string& remark : report.remarks) {
+    log_warning("compile caches: " + remark);
+  }
+  store_is_given_up_ = store_is_given_up_ || report.is_refused;
 }
 
 void CompileCaches::on_kept(const HelperTask::Answer& answer) {
   --queued_;
   const std::string& store = run_.options.caches.store->value;
   if (!answer) {
-    store_hangs_ = true;
+    store_is_given_up_ = true;
     log_warning("compile caches: '" + store + "' does not take new entries, going on without it");
   } else {
     const auto report = compile_cache::read_report(*answer);
-    tell_remarks(report);
+    heed(report);
     if (report.entries > 0) {
       record({.kind = ledger::Kind::CachesKept, .number = static_cast<std::int64_t>(report.entries)});
       log_info("compile caches: kept " + describe_entries(report, "new ") + " in " + store);

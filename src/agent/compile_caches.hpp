@@ -3,12 +3,14 @@
 // The caches of compilers of this node: filled before the first start, kept while the job runs and at its end
 // (docs/first-step.md). Private to src/agent.
 
-#include "agent/process_loop.hpp"
+#include "agent/cache_files.hpp"
 #include "ledger/ledger.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/helper_process.hpp"
 #include "process/timer.hpp"
 #include "run/run_context.hpp"
+
+#include <boost/asio/io_context.hpp>
 
 #include <chrono>
 #include <functional>
@@ -19,9 +21,10 @@ namespace muster {
 class CompileCaches {
  public:
   /// The references outlive it.
-  CompileCaches(ProcessLoop& loop, const RunContext& run);
+  CompileCaches(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run);
 
   std::function<void(ledger::Event)> record;
+  std::chrono::milliseconds keep_interval;  ///< set before `begin_attempt`
 
   [[nodiscard]] bool are_wanted() const { return !run_.options.caches.folder.empty(); }
   /// Adds what this node lacks, then calls `then`: after half a minute at most.
@@ -42,15 +45,18 @@ class CompileCaches {
   void on_kept(const HelperTask::Answer& answer);
   void keep_later();
   void keep(std::chrono::seconds settled);
+  void add(HelperTask::Work work, std::chrono::milliseconds most_time);
+  void heed(const compile_cache::CacheReport& report);
 
   const RunContext& run_;
   HelperTask task_;
   Timer keep_timer_;
   Timer end_timer_;
   std::function<void()> at_end_;
-  bool is_keeper_ = false;  ///< this is node 0
-  bool store_hangs_ = false;
-  int queued_ = 0;  ///< calls of keep that are not done
+  bool is_keeper_ = false;          ///< this is node 0
+  bool is_tried_ = false;           ///< this node has found out whether the store takes a file, or asks
+  bool store_is_given_up_ = false;  ///< it hangs, or is not to be used
+  int queued_ = 0;                  ///< tasks of node 0 that are not done
 };
 
 }  // namespace muster

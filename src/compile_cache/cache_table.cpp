@@ -92,7 +92,7 @@ Result<CacheTable> read_table(std::string_view yaml) {
   CacheTable table{texts_in(*root, "skip"), {}};
   for_each_object(array_of(*root, "caches"), [&](const json::object& row) {
     table.rows.push_back({std::string(text_of(row, "variable")), std::string(text_of(row, "folder")),
-                          texts_in(row, "skip"), texts_in(row, "whole")});
+                          std::string(text_of(row, "beside")), texts_in(row, "skip"), texts_in(row, "whole")});
   });
   return table;
 }
@@ -128,7 +128,25 @@ std::string_view build_of(const CacheTable& table, std::string_view path) {
   return end == row->folder.size() ? std::string_view() : path.substr(0, end);
 }
 
+std::string place_of(const CacheTable& table, std::string_view path, std::string_view user) {
+  constexpr std::string_view kUser = "USER";
+  const CacheRow* const row = row_of(table, path);
+  if (row == nullptr || row->beside.empty()) {
+    return std::string(row == nullptr ? "" : path);
+  }
+  if (user.empty()) {
+    return {};
+  }
+  std::string place = "../" + row->beside;
+  place.replace(place.find(kUser), kUser.size(), user);
+  return place.append(path.substr(row->folder.size()));
+}
+
 bool is_whole_program(std::string_view path, std::string_view content) {
+  constexpr std::string_view kHeaderMark = "gpch";  // "gpcW" while GCC writes
+  if (path.ends_with(".gch")) {
+    return content.starts_with(kHeaderMark);
+  }
   const bool is_program = path.ends_with(".so") || path.ends_with(".o") || path.ends_with(".cubin");
   Elf64_Ehdr header{};
   if (!is_program) {

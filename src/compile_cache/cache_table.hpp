@@ -15,8 +15,9 @@ namespace muster::compile_cache {
 
 /// A row of the table, see there.
 struct CacheRow {
-  std::string variable;
+  std::string variable;  ///< empty: none names the folder
   std::string folder;
+  std::string beside;  ///< where it is instead, from the folder that has the node's; empty: below the node's
   std::vector<std::string> skip;
   std::vector<std::string> whole;  ///< empty: each file is an entry of its own
 };
@@ -35,7 +36,12 @@ struct CacheTable {
 /// False for a lock or an unfinished file, and for what is in no cache of the table.
 [[nodiscard]] bool may_be_kept(const CacheTable& table, std::string_view path);
 
-/// True for a file that is no program, or a program (ELF) with all its parts: a compiler that was killed leaves some away.
+/// The file's place, from the folder of the node: "inductor/ab/x.py", or "../torchinductor_me/precompiled_headers/ab/x.h" of the user
+/// "me". Empty: it has none, as the user is not known or it is in no cache of the table.
+[[nodiscard]] std::string place_of(const CacheTable& table, std::string_view path, std::string_view user);
+
+/// True for a file that is no program, or a program (ELF) with all its parts, or a header that GCC has finished: a compiler that was
+/// killed leaves some away.
 [[nodiscard]] bool is_whole_program(std::string_view path, std::string_view content);
 
 /// The folder of the build that the file is a part of, such as "triton/4XV7"; empty: it is an entry of its own.

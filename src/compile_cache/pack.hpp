@@ -22,7 +22,7 @@ inline constexpr std::size_t kTrailerBytes = 88;
 // Limits of a pack. One beyond them is left alone.
 inline constexpr std::size_t kMostEntries = 100'000;
 inline constexpr std::size_t kMostIndexBytes = std::size_t{32} << 20U;
-inline constexpr std::uint64_t kMostEntryBytes = std::uint64_t{128} << 20U;
+inline constexpr std::uint64_t kMostEntryBytes = std::uint64_t{256} << 20U;
 inline constexpr std::uint64_t kMostPackBytes = std::uint64_t{4} << 30U;
 
 struct PackEntry {

@@ -1,33 +1,19 @@
 """Entries of compilers' caches outlive the node's disk in packs, and nothing that is wrong with these touches a job (docs/first-step.md)."""
 
-import hashlib
 import json
 import os
 import re
 import signal
 
 import pytest
-from support.deadlines import HANG, wait_until
-from support.frozen import unanswered
+from support.compiler_caches import COMPILES, MARK, PYTHON, Nodes, kill_writer, make_pack, unfinished_pack
+from support.deadlines import HANG
+from support.frozen import unanswered, unserved
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
-PYTHON = "/usr/bin/python3"
 ENTRY = "inductor/ab/cab.py"
 
-# Compiles: an entry that is there is used, else it is made, with the time of a minute ago.
-COMPILES = """
-import os, pathlib, sys, time
-folder = pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
-for name in sys.argv[1:] or ["ab/cab.py"]:
-    entry = folder / name
-    print("found" if entry.exists() else "made", name, entry.read_text() if entry.exists() else "", flush=True)
-    if not entry.exists():
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        entry.write_text("compiled " + name)
-        minute_ago = time.time() - 60
-        os.utime(entry, (minute_ago, minute_ago))
-"""
 # Fails in its first attempt, and waits in the second one.
 FAILS_ONCE = """
 if os.environ["MUSTER_RESTART_COUNT"] == "0":
@@ -36,54 +22,10 @@ go = pathlib.Path(__file__).parent / "go"
 while not go.exists():
     time.sleep(0.01)
 """
-MARK = b"muster pack 1\n"
-
-
-class Nodes:
-    """Jobs of one program, each on a node with a disk of its own for temporary files."""
-
-    def __init__(self, muster, folder):
-        self.muster = muster
-        self.folder = folder
-        self.store = folder / "store"
-        self.program = folder / "compiles.py"
-        self.program.write_text(COMPILES)
-
-    def start(self, node, *names, options=(), env=None, **more):
-        disk = self.folder / f"node-{node}"
-        disk.mkdir(exist_ok=True)
-        return self.muster.start(
-            *options, "--compile-cache", self.store, PYTHON, self.program, *names, env={"TMPDIR": disk, **(env or {})}, **more
-        )
-
-    def run(self, node, *names, seconds=HANG, **more):
-        """What the program found, and what muster said."""
-        job = self.start(node, *names, **more)
-        assert job.end(seconds) == 0, job.words()
-        return job.out.text, job.err.text
-
-    def local(self, node):
-        return self.folder / f"node-{node}" / f"muster-cache-{os.geteuid()}"
-
-    def packs(self):
-        return sorted(self.store.glob("*.pack"))
-
 
 @pytest.fixture
 def nodes(muster, tmp_path):
     return Nodes(muster, tmp_path)
-
-
-def make_pack(path, entries, machine, user=None, index=None):
-    """Writes a pack of (path, content, mode), as anybody could."""
-    lines = [f"machine {machine}", f"user {os.geteuid() if user is None else user}", f"entries {len(entries)}"]
-    for name, content, mode in entries:
-        lines.append(f"{len(content)} {mode:03o} 1700000000000000000 {hashlib.sha256(content).hexdigest()} {name}")
-    text = index or ("\n".join(lines) + "\n").encode()
-    data = b"".join(content for _, content, _ in entries)
-    trailer = f"index {len(text):016x} {hashlib.sha256(text).hexdigest()}\n".encode()
-    path.write_bytes(MARK + data + text + trailer)
-    path.chmod(0o600)
 
 
 @pytest.fixture
@@ -167,6 +109,42 @@ def test_a_kernel_of_triton_is_kept_and_added_as_a_whole(nodes):
     out, _ = nodes.run("b", "WHOLE/k.json", "PART/k.json", "ALSO/k.ptx")
 
     assert [line.split()[0] for line in out.splitlines()] == ["found", "made", "made"]
+
+
+HEADERS = COMPILES.replace('os.environ["TORCHINDUCTOR_CACHE_DIR"]', 'os.environ["TMPDIR"], "torchinductor_me/precompiled_headers"').replace('"compiled "', '"gpch compiled "')
+
+
+def test_headers_that_inductor_keeps_elsewhere_are_kept_and_added(nodes):
+    nodes.program.write_text(HEADERS)
+    _, err = nodes.run("a", "ab/x.h", "ab/x.h.gch", "locks/x", "ab/y.h.pch", env={"LOGNAME": "me"})
+    assert "kept 2 new entries" in err
+
+    out, _ = nodes.run("b", "ab/x.h", "ab/x.h.gch", env={"LOGNAME": "me"})
+
+    assert [line.split()[0] for line in out.splitlines()] == ["found", "found"]
+    assert nodes.run("c", "ab/x.h", env={"LOGNAME": "you"})[0].startswith("made")
+
+
+def test_a_header_that_gcc_has_not_finished_is_not_kept(nodes):
+    nodes.program.write_text(HEADERS.replace("gpch", "gpcWrite"))
+    _, err = nodes.run("a", "ab/x.h.gch", env={"LOGNAME": "me"})
+    assert "kept" not in err
+
+
+@pytest.mark.parametrize("hindrance", ["link", "shared"])
+def test_a_folder_of_headers_that_may_be_somebody_elses_is_not_touched(nodes, hindrance):
+    nodes.program.write_text(HEADERS)
+    nodes.run("a", "ab/x.h", env={"LOGNAME": "me"})
+    place = nodes.folder / "node-b" / "torchinductor_me"
+    (nodes.folder / "elsewhere").mkdir()
+    place.parent.mkdir()
+    if hindrance == "link":
+        place.symlink_to(nodes.folder / "elsewhere")
+    else:
+        place.mkdir()
+        place.chmod(0o777)
+    out, _ = nodes.run("b", "ab/x.h", env={"LOGNAME": "me"})
+    assert out.startswith("made")
 
 
 def test_a_library_that_lacks_a_part_is_not_kept(nodes):
@@ -344,11 +322,53 @@ def test_a_folder_in_memory_is_not_used(nodes):
 # --- A store that fails -------------------------------------------------------------------------------
 
 
+def lines_about(said):
+    return [line for line in said.splitlines() if "compile caches: " in line]
+
+
 def test_a_store_that_is_no_folder_costs_nothing_but_a_line(nodes):
     nodes.store.write_text("")
     out, err = nodes.run("a")
     assert out == "made ab/cab.py \n"
-    assert "compile caches: " in err
+    assert [line.partition(": ")[2] for line in lines_about(err)] == [f"compile caches: cannot open '{nodes.store}': Not a directory"]
+
+
+WAITS = COMPILES + "import signal\nsignal.pause()\n"
+
+
+def test_a_store_that_cannot_be_made_is_told_of_at_the_start(nodes):
+    nodes.store = nodes.folder / "missing" / "store"
+    nodes.program.write_text(WAITS)
+    job = nodes.start("a")
+    job.err.wait_for(f"compile caches: cannot make '{nodes.store}': No such file or directory; nothing new is kept: name a folder of yours")
+    job.signal(signal.SIGTERM)
+    job.end()
+    assert len(lines_about(job.err.text)) == 1, job.err.text
+
+
+@needs_root
+@pytest.mark.parametrize("mode, owner", [(0o777, 0), (0o770, 0), (0o700, 12345), (0o1777, 12345)])
+def test_a_store_that_others_can_change_is_not_used(nodes, mode, owner):
+    nodes.run("a")
+    nodes.store.chmod(mode)
+    os.chown(nodes.store, owner, owner)
+
+    out, err = nodes.run("b", "ab/cab.py", "new.py")
+
+    assert out == "made ab/cab.py \nmade new.py \n"
+    assert len(lines_about(err)) == 1, err
+    assert f"'{nodes.store}'" in lines_about(err)[0]
+    assert len(nodes.packs()) == 1
+    assert not list(nodes.store.glob(".*"))
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o755])
+def test_a_store_that_others_can_read_or_add_to_is_used(nodes, mode):
+    nodes.run("a")
+    nodes.store.chmod(mode)
+    out, err = nodes.run("b", "ab/cab.py", "new.py")
+    assert out == "found ab/cab.py compiled ab/cab.py\nmade new.py \n"
+    assert "kept 1 new entry" in err
 
 
 @needs_root
@@ -402,20 +422,10 @@ def killed_writer(nodes):
     """Kills the process that packs, as soon as it has begun to write. Another job is tried where it was done before anybody looked."""
     for attempt in range(20):
         job = nodes.start("a", *(f"{attempt}-{number}.py" for number in range(2_000)))
-        found = wait_until(lambda: list(nodes.store.glob(".muster-*.part")) or job.process.poll() is not None, "a pack that is written, or the end")
-        unfinished = found if isinstance(found, list) else []
-        if unfinished:
-            break
-    assert unfinished, "each of twenty packs was written too quickly to be seen"
-    for process in os.listdir("/proc"):
-        if process.isdigit():
-            try:
-                links = [os.readlink(f"/proc/{process}/fd/{fd}") for fd in os.listdir(f"/proc/{process}/fd")]
-            except OSError:
-                continue
-            if any(link == str(unfinished[0]) for link in links):
-                os.kill(int(process), signal.SIGKILL)
-    return job
+        if pack := unfinished_pack(nodes, job):
+            kill_writer(pack)
+            return job
+    raise AssertionError("each of twenty packs was written too quickly to be seen")
 
 
 def test_a_killed_writer_leaves_nothing_that_is_read(nodes):
@@ -446,3 +456,30 @@ def test_a_notice_keeps_what_is_new(nodes):
     job.err.wait_for("compile caches: kept 1 new entry")
     job.signal(signal.SIGTERM)
     job.end()
+
+
+# --- Without the option: races on network file systems -------------------------------------------------
+
+RACE = """
+import sys
+sys.exit(f"Traceback (most recent call last):\\nFileNotFoundError: [Errno 2] No such file or directory: '{sys.argv[1]}'")
+"""
+ADVICE = "is on a network file system (fuse.sshfs), where ranks race for such files: --compile-cache DIR"
+
+
+@needs_root
+@pytest.mark.parametrize("is_given", [False, True])
+def test_a_race_on_a_network_file_system_is_explained_without_asking_it(muster, tmp_path, is_given):
+    options = ["--compile-cache", tmp_path / "store"] if is_given else []
+    home = tmp_path / "home"
+    home.mkdir()
+    cache = home / ".triton/cache/4XV7/k.json"
+    with unserved(home, "sshfs"):
+        job = muster.run(*options, PYTHON, "-c", RACE, cache, env={"TMPDIR": tmp_path})
+    assert (f"hint: its last words tell of a file in a compiler's cache, and '{cache}' {ADVICE}" in job.err.text) != is_given, job.words()
+
+
+def test_the_same_words_about_a_disk_are_not_explained(muster, tmp_path):
+    job = muster.run(PYTHON, "-c", RACE, tmp_path / ".triton/cache/4XV7/k.json")
+    assert job.code == 1
+    assert "network file system" not in job.err.text

@@ -83,3 +83,18 @@ def _run(*command):
         [str(word) for word in command], capture_output=True, text=True, timeout=HANG, check=False
     )
     assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+@contextlib.contextmanager
+def unserved(folder, kind):
+    """A network file system of this kind at the folder, as the kernel's list of mounts has it, whose server never answers."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    device = os.open("/dev/fuse", os.O_RDWR)
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
+    mounted = libc.mount(b"server:/", os.fsencode(folder), f"fuse.{kind}".encode(), 0, options)
+    assert mounted == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        os.close(device)
+        _run("umount", "--lazy", folder)

@@ -19,6 +19,7 @@ constexpr const char* kTable = R"(
 skip: ["*.lock", "lock", "tmp.*"]
 caches:
   - {variable: ONE_DIR, folder: one, framework: One, versions: 1, source: one.py, checked: tried, skip: ["*.bad"]}
+  - {folder: headers, beside: made_USER/headers, framework: One, versions: 1, source: one.py, checked: tried}
   - {variable: BUILDS, folder: builds, framework: Two, versions: 1, source: two.py, checked: by source, whole: ["*.so"]}
 )";
 
@@ -41,7 +42,7 @@ using Paths = std::vector<std::string>;
 TEST(CacheTable, BuiltinIsWhole) {
   ASSERT_FALSE(builtin_table().rows.empty());
   for (const CacheRow& row : builtin_table().rows) {
-    EXPECT_FALSE(row.variable.empty());
+    EXPECT_NE(row.variable.empty(), row.beside.empty()) << row.folder;
     EXPECT_TRUE(problem_of_path(row.folder).empty()) << row.variable;
     EXPECT_EQ(row.folder.find('/'), std::string::npos) << row.variable;
   }
@@ -52,6 +53,21 @@ TEST(CacheTable, KeepsNoLocksAndNothingUnfinished) {
   for (const char* const path : {"one/ab/x.lock", "one/lock", "one/tmp.12/x.py", "one/x.bad", "two/x.py", "one", "one/",
                                  "", "../one/x", "one/../x"}) {
     EXPECT_FALSE(may_be_kept(table(), path)) << path;
+  }
+}
+
+TEST(CacheTable, FindsPlacesBesideTheFolder) {
+  EXPECT_EQ(place_of(table(), "one/ab/x.py", "me"), "one/ab/x.py");
+  EXPECT_EQ(place_of(table(), "one/ab/x.py", ""), "one/ab/x.py");
+  EXPECT_EQ(place_of(table(), "headers/ab/x.h", "me"), "../made_me/headers/ab/x.h");
+  EXPECT_EQ(place_of(table(), "headers/ab/x.h", ""), "");
+  EXPECT_EQ(place_of(table(), "elsewhere/x", "me"), "");
+}
+
+TEST(CacheTable, KnowsAHeaderThatGccHasFinished) {
+  EXPECT_TRUE(is_whole_program("headers/ab/x.h.gch", "gpch+014 and more"));
+  for (const char* const content : {"gpcWrite and more", "", "gpc"}) {
+    EXPECT_FALSE(is_whole_program("headers/ab/x.h.gch", content)) << content;
   }
 }
 
