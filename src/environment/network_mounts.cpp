@@ -26,7 +26,7 @@ std::string unescape_mount(std::string_view text) {
   std::string plain;
   while (!text.empty()) {
     const std::size_t size = text.front() == '\\' ? std::min(kEscaped, text.size()) : 1;
-    auto code = static_cast<unsigned>(text.front());
+    unsigned code = static_cast<unsigned char>(text.front());
     (void)std::from_chars(text.data() + 1, text.data() + size, code, kOctal);
     plain += static_cast<char>(code);
     text.remove_prefix(size);
