@@ -49,7 +49,7 @@ std::optional<int> code_of(std::string text, bool counts_signals) {
 
 /// What others write in front of an exit code; what only begins a line is in `exit_code_in`.
 constexpr auto kExitCodeWords = std::to_array<std::string_view>(
-    {"exit code", "exitcode", "exit status", "exited with code", "exited with status", "return code", "returncode"});
+    {"exit code", "exitcode", "exit status", "with code", "with status", "return code", "returncode"});
 
 /// The exit code that a question is about: `137`, `SIGKILL`, `signal 9`, `Exit Code: 137` as kubectl prints it,
 /// `exit code 137: that of rank 3`, `exitcode  : -9` as torchrun prints it, and Python's `Signals.SIGKILL`.
