@@ -157,7 +157,8 @@ std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int s
   };
   std::set<pid_t> left;
   for (const Process& shell : programs) {
-    const bool decides = has(shell, "SigCgt", signal) && std::ranges::all_of(programs, [&](const Process& one) {
+    const bool has_handler = signal != SIGINT && has(shell, "SigCgt", signal);  // shells catch SIGINT themselves
+    const bool decides = has_handler && std::ranges::all_of(programs, [&](const Process& one) {
                            return one.parent != shell.pid || is_in_background(one, shell);
                          });
     for (const Process& one : programs) {

@@ -30,7 +30,8 @@ namespace muster {
 [[nodiscard]] std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal);
 
 /// Takes out of a worker's programs what waits for a shell's handler: what the shell has started in the background, if it has
-/// a handler for the signal and waits for nothing else. That handler may pass the signal on, or tell them by another way.
+/// a handler for the signal and waits for nothing else. That handler may pass the signal on, or tell them by another way. Nothing for
+/// SIGINT, which shells catch without a handler of the script.
 [[nodiscard]] std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal);
 
 /// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that
