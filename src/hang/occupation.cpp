@@ -182,8 +182,17 @@ bool is_importing(const Stack& stack) {
 std::string waits_for_others(const Stack& stack) {
   constexpr std::size_t kNearTop = 8;  // wrappers and waits of the library are above the operation
   std::string inner;                   // a function of the library's own, where no public one follows
-  for (const Frame& frame : innermost(stack, kNearTop)) {
-    const auto* const known = std::ranges::find_if(kWaitsForRanks, [&](const Row& row) { return matches(row, frame); });
+  const auto find_row = [](const Frame& frame) {
+    return std::ranges::find_if(kWaitsForRanks, [&](const Row& row) { return matches(row, frame); });
+  };
+  const auto frames = innermost(stack, kNearTop);
+  if (std::ranges::any_of(frames, [&](const Frame& frame) {
+        return frame.function == "<module>" && find_row(frame) != kWaitsForRanks.end();
+      })) {
+    return {};  // it is being imported
+  }
+  for (const Frame& frame : frames) {
+    const auto* const known = find_row(frame);
     if (known == kWaitsForRanks.end() && !is_library(frame)) {
       break;  // what the user's code does below an operation is no wait
     }

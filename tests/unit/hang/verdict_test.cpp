@@ -103,6 +103,14 @@ TEST(Verdict, NamesThePublicFunctionOfAWait) {
   EXPECT_EQ(waits_for_others(starting.stack), "init_process_group");
 }
 
+TEST(Verdict, TakesNoImportForAWait) {
+  const std::string c10d = "/usr/lib/python3/site-packages/torch/distributed/distributed_c10d.py";
+  RankEvidence importing;
+  importing.place.stack = {{"Backend", c10d, 200}, {"<module>", c10d, 150}, kTrain};
+
+  EXPECT_EQ(waits_for_others(importing.place.stack), "");
+}
+
 /// A job of 16, in which two ranks have not come to the collective 84925; one of these is in state D.
 std::vector<RankEvidence> job_with_progress() {
   auto job = job_of(16, in_collective(), {{9, loading()}, {3, with_state('D')}});
