@@ -194,8 +194,8 @@ class Notes(object):
 
 class Pace(object):
     """Sleeps between imports: nine times as long as they took the CPU where this process has to wait for one, since a job that uses all
-    CPUs is slowed also by a process of the lowest priority; and three times where muster cannot lower the priority. Stands in sys.meta_path,
-    and finds no module."""
+    CPUs is slowed also by a process of the lowest priority; and three times where muster cannot lower the priority. Notes which top-level
+    modules the imports look for, also in vain. Stands in sys.meta_path, and finds no module."""
 
     MOST_SECONDS = 10  # at once, so that muster sees it work
 
@@ -204,6 +204,7 @@ class Pace(object):
 
         self.time = time
         self.factor = 0 if is_lowered else 3
+        self.names = set()
         self.used, self.waited = self.look()
 
     def look(self):
@@ -215,6 +216,8 @@ class Pace(object):
         return self.time.process_time(), waited
 
     def find_spec(self, name, path=None, target=None):
+        if "." not in name:
+            self.names.add(name)
         used, waited = self.look()
         took = used - self.used
         factor = self.factor if waited - self.waited < took / 4 else 9
@@ -303,17 +306,50 @@ def import_modules(names, only_libraries):
             raise NoStandby("importing %s starts a thread" % name)
 
 
-def own_names():
-    """The modules that stand beside the program, which it would find first."""
-    program = sys.argv[0]
-    folder = os.getcwd() if program == "-m" else os.path.dirname(os.path.realpath(program))
-    names = set()
-    for entry in os.listdir(folder):
-        if entry.endswith(".py"):
-            names.add(entry[:-3])
-        elif os.path.exists(os.path.join(folder, entry, "__init__.py")):
-            names.add(entry)
-    return names
+def own_folder():
+    """The folder of the program, where it looks for modules first."""
+    program = os.path.realpath(sys.argv[0])
+    if sys.argv[0] == "-m":
+        return os.getcwd()
+    return program if os.path.isdir(program) else os.path.dirname(program)
+
+
+def find_in_folder(folder, names):
+    """Which of these top-level modules a folder has: True for a module or a package, False for a folder that is part of a namespace package."""
+    import _imp  # built in, and there
+
+    suffixes = [".py", ".pyc"] + _imp.extension_suffixes()
+    entries = set(os.listdir(folder))
+    found = {}
+    for name in names:
+        path = os.path.join(folder, name)
+        if any(name + suffix in entries for suffix in suffixes):
+            found[name] = True
+        elif name in entries and os.path.isdir(path):
+            found[name] = any(os.path.exists(os.path.join(path, "__init__" + suffix)) for suffix in suffixes)
+    return found
+
+
+def find_in_path(names):
+    """What find_in_folder finds, by folder of sys.path. Leaves out those of libraries: muster compares their entries."""
+    folders = library_folders()
+    found = {}
+    for folder in sys.path:
+        try:
+            if not os.path.join(folder, "").startswith(folders):
+                found[folder] = find_in_folder(folder, names)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            found[folder] = {}  # as for an import
+    return found
+
+
+def check_own_names(names):
+    """The program finds what is in its own folder first, and a standby has not looked there. Another package hides a folder that is
+    part of a namespace package."""
+    for name, is_module in find_in_folder(own_folder(), names).items():
+        module = sys.modules.get(name)
+        if is_module or (find_origin(name) if module is None else origin_of(module)) is None:
+            raise NoStandby("the program has a module %s of its own" % name)
 
 
 def read_text(path):
@@ -361,15 +397,12 @@ def check_what_imports_did(before):
     raise NoStandby("an import starts a process")
 
 
-def check_own_modules(loaded, only_libraries):
-    """A program finds the modules in its own folder first."""
-    beside = own_names()
+def check_own_modules(loaded):
     folders = library_folders()
     for name in loaded:
         origin = origin_of(sys.modules.get(name))
         is_file = origin is not None and (os.path.isabs(origin) or os.path.exists(origin))  # torch makes a module of a string
-        is_own = only_libraries and is_file and not is_library(origin, folders)
-        if is_own or name in beside:
+        if is_file and not is_library(origin, folders):
             raise NoStandby("the program has a module %s of its own" % name)
 
 
@@ -414,19 +447,30 @@ class Standby(object):
         self.files = [line[1:].split(" ", 2) for line in lines if line.startswith("=")]
         self.check_files()
         names = [line for line in lines if line and not line.startswith("=")]
-        before = list(sys.path), os.getcwd(), list(sys.argv), list(sys.meta_path), process_state()
         pace = Pace("paced" not in flags)
         sys.meta_path.insert(0, pace)
+        before = list(sys.path), os.getcwd(), list(sys.argv), list(sys.meta_path), process_state()
         import_modules(names_to_import(names, self.files) if self.only_libraries else names, self.only_libraries)
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not pace]
         check_what_imports_did(before)
-        self.loaded = set(sys.modules) - self.there
-        check_own_modules(self.loaded, self.only_libraries)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not pace]
+        loaded = set(sys.modules) - self.there
+        if self.only_libraries:
+            check_own_modules(loaded)
+        self.names = pace.names.union(name for name in loaded if "." not in name)
+        self.found = find_in_path(self.names)
+        check_own_names(self.names)
 
     def check_files(self):
         changed = find_change(self.files)
         if changed is not None:
             raise NoStandby("%s has changed" % changed)
+
+    def check_names(self):
+        for folder, found in find_in_path(self.names).items():
+            for name in self.names:
+                if found.get(name) != self.found[folder].get(name):
+                    raise NoStandby("%s has got or lost a module %s" % (folder, name))
+        check_own_names(self.names)
 
     def take_order(self):
         """Waits for it. No handler of a signal that an import has set may run meanwhile: it could raise."""
@@ -446,7 +490,7 @@ class Standby(object):
                     variables.pop(name, None)
         try:
             self.check_files()
-            check_own_modules(self.loaded, self.only_libraries)
+            self.check_names()
         except NoStandby as reason:
             self.start_cold(executable, reason)
         os.close(self.descriptor)

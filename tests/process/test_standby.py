@@ -307,6 +307,67 @@ def test_the_programs_own_modules_are_not_imported(start, program, libraries, tm
     assert job.out.text.count("it is own") == 4 and "it is installed" not in job.out.text
 
 
+TRIES = "found = True\ntry:\n  import plugin\nexcept {}:\n  found = False"
+LOOKS = "import importlib.util\nfound = importlib.util.find_spec('plugin') is not None"
+
+
+@pytest.mark.parametrize(
+    "beside, text, program_is",
+    [
+        ("plugin.py", TRIES.format("ImportError"), "script"),
+        ("plugin.py", TRIES.format("ImportError"), "module"),
+        ("plugin/part", LOOKS, "script"),
+        ("plugin.pyc", TRIES.format("(ImportError, EOFError)"), "script"),
+        ("plugin.abi3.so", TRIES.format("ImportError"), "script"),
+        ("plugin/__init__.pyc", TRIES.format("(ImportError, EOFError)"), "script"),
+    ],
+)
+def test_a_library_finds_what_stands_beside_the_program(start, program, libraries, tmp_path, beside, text, program_is):
+    environment = libraries(looks=text, **({"plugin": ""} if beside.startswith("plugin.pyc") else {}))
+    (tmp_path / beside).parent.mkdir(exist_ok=True)
+    (tmp_path / beside).write_text("")
+    path = program("import looks\n" + CRASHES.replace('"runs"', '"runs", looks.found'))
+    words = ("-m", "program") if program_is == "module" else (path,)
+    job = start(*words, tmp_path, 1, env=environment, cwd=tmp_path)
+
+    wait_until(lambda: READY in job.err.text or "no standbys" in job.err.text, "muster to say whether there are standbys")
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+    found = re.findall("runs (True|False)", job.out.text)
+    assert len(found) == 4 and len(set(found)) == 1
+    assert "the program has a module plugin of its own" in job.err.text
+
+
+def test_folders_beside_the_program_are_no_modules_where_nobody_looks_for_them(start, program, libraries, tmp_path):
+    """And an installed package hides a folder of its name without an __init__ file."""
+    for folder in ("logs", "wandb", "plugin"):
+        (tmp_path / folder).mkdir()
+    environment = libraries(looks=LOOKS, plugin="")
+    job = start(program("import looks\n" + CRASHES), tmp_path, 1, env=environment)
+
+    assert crash_and_restart(job, tmp_path) == 0
+    assert "2 of 2 ranks from standby" in job.err.text
+
+
+@pytest.mark.parametrize("text, appears", [("", "looks.py"), (LOOKS, "plugin/part"), (LOOKS, "plugin.py")])
+@pytest.mark.parametrize("modules", ["auto", "looks"])
+def test_a_module_that_appears_in_pythonpath_is_a_cold_start(start, program, libraries, tmp_path, text, appears, modules):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    environment = {"PYTHONPATH": f"{shared}:{libraries(looks=text)['PYTHONPATH']}"}
+    job = start(program("import looks\n" + CRASHES), tmp_path, 1, env=environment, modules=modules)
+    job.err.wait_for(READY)
+    (shared / appears).parent.mkdir(exist_ok=True)
+    (shared / appears).write_text("")
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+
+    assert job.end() == 0
+    name = re.split("[./]", appears)[0]
+    assert f"ranks 0-1 started cold: {shared} has got or lost a module {name}" in job.err.text
+
+
 @pytest.mark.parametrize(
     "before, why",
     [

@@ -106,7 +106,7 @@ TEST(Verdict, NamesThePublicFunctionOfAWait) {
 TEST(Verdict, TakesNoImportForAWait) {
   const std::string c10d = "/usr/lib/python3/site-packages/torch/distributed/distributed_c10d.py";
   RankEvidence importing;
-  importing.place.stack = {{"Backend", c10d, 200}, {"<module>", c10d, 150}, kTrain};
+  importing.place.stack = {{c10d, "Backend", 200}, {c10d, "<module>", 150}, kTrain};
 
   EXPECT_EQ(waits_for_others(importing.place.stack), "");
 }
