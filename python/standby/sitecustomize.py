@@ -23,8 +23,22 @@ def library_folders():
     return tuple(os.path.join(path, "") for path in [os.path.dirname(os.__file__)] + installed)
 
 
+def real_library_folders():
+    return tuple(os.path.join(os.path.realpath(path), "") for path in library_folders())
+
+
 def is_library(origin, folders):
     return origin in ("frozen", "built-in") or (origin or "").startswith(folders)
+
+
+def own_file(path, folders):
+    """The file or folder of this path, or the zip file that it is a part of, if it is in none of these real folders of libraries. None: it
+    is, or there is no such file, as torch makes a module of a string. A symbolic link may lead from a library's folder to a user's."""
+    if path in ("frozen", "built-in") or os.path.realpath(path).startswith(folders):
+        return None
+    while path and not os.path.exists(path):
+        path = os.path.dirname(path)
+    return os.path.abspath(path) if path else None
 
 
 def state_of(path):
@@ -41,6 +55,18 @@ def origin_of(module):
         return getattr(getattr(module, "__spec__", None), "origin", None)
     except Exception:
         return None  # a module that is an object of its own kind
+
+
+def files_of(name):
+    """The paths of what a module was made of, and of the folders where its parts are looked for."""
+    try:
+        module = vars(sys.modules[name])
+        paths = [origin_of(sys.modules[name]) or module.get("__file__")] + list(module.get("__path__") or ())
+    except Exception:
+        paths = []  # a module that is an object of its own kind
+    if not any(paths) and "." not in name:
+        paths = [find_origin(name)]
+    return [path for path in paths if isinstance(path, str)]
 
 
 def is_plain(node):
@@ -293,11 +319,13 @@ def names_to_import(steps, files):
 def import_modules(names, only_libraries):
     import _thread  # built in, and there
 
-    folders = library_folders()
+    folders = real_library_folders()
     for name in names:
         top = name.split(".")[0]
-        if only_libraries and top not in sys.modules and not is_library(find_origin(top), folders):
-            continue
+        if only_libraries and top not in sys.modules:
+            origin = find_origin(top)
+            if origin is None or own_file(origin, folders):
+                continue
         try:
             __import__(name)
         except Exception as error:
@@ -397,22 +425,14 @@ def check_what_imports_did(before):
     raise NoStandby("an import starts a process")
 
 
-def check_own_modules(loaded):
-    folders = library_folders()
-    for name in loaded:
-        origin = origin_of(sys.modules.get(name))
-        is_file = origin is not None and (os.path.isabs(origin) or os.path.exists(origin))  # torch makes a module of a string
-        if is_file and not is_library(origin, folders):
-            raise NoStandby("the program has a module %s of its own" % name)
-
-
 class Standby(object):
     """Becomes the program when `run` returns."""
 
     def __init__(self, descriptor):
-        import _signal  # built in, and there
+        import _signal, time  # built in, and there
 
         self.signals = _signal
+        self.began = time.time()
         self.descriptor = descriptor
         self.variables = dict(os.environb)
         self.dispositions = {number: _signal.getsignal(number) for number in _signal.valid_signals()}
@@ -453,12 +473,26 @@ class Standby(object):
         import_modules(names_to_import(names, self.files) if self.only_libraries else names, self.only_libraries)
         check_what_imports_did(before)
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not pace]
-        loaded = set(sys.modules) - self.there
-        if self.only_libraries:
-            check_own_modules(loaded)
-        self.names = pace.names.union(name for name in loaded if "." not in name)
+        self.note_own_files()
+        self.names = pace.names.union(name for name in set(sys.modules) - self.there if "." not in name)
         self.found = find_in_path(self.names)
         check_own_names(self.names)
+
+    def note_own_files(self):
+        """Notes the state of each file that no package has installed. Raises NoStandby if only libraries may be imported, or if the file
+        was written after the start: an import may have read it before."""
+        folders = real_library_folders()
+        own = {own_file(path, folders) for path in sys.path if os.path.isfile(path)}  # a zip file
+        for name in list(sys.modules):
+            files = {own_file(path, folders) for path in files_of(name)} - {None}
+            if files and self.only_libraries and name not in self.there:
+                raise NoStandby("the program has a module %s of its own" % name)
+            own |= files
+        for path in own - {None}:
+            state = os.stat(path)
+            if state.st_mode & KIND_OF_FILE == REGULAR_FILE and state.st_ctime > self.began:
+                raise NoStandby("%s has changed" % path)
+            self.files.append(state_of(path) + (path,))
 
     def check_files(self):
         changed = find_change(self.files)

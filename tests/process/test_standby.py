@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -366,6 +367,60 @@ def test_a_module_that_appears_in_pythonpath_is_a_cold_start(start, program, lib
     assert job.end() == 0
     name = re.split("[./]", appears)[0]
     assert f"ranks 0-1 started cold: {shared} has got or lost a module {name}" in job.err.text
+
+
+def in_a_package(folder):
+    (folder / "own").mkdir()
+    return folder / "own/__init__.py"
+
+
+def in_a_zip(folder):
+    return folder / "own.zip"
+
+
+def write_own(path, version):
+    text = f"version = {version}\n"
+    if path.suffix != ".zip":
+        path.write_text(text)
+        return
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("own.py", text)
+
+
+# How an installed package gets a module that the user changes.
+OWN = "import own\nversion = own.version"
+IN_A_ZIP = "import os, sys\nsys.path.insert(0, os.path.relpath(os.environ['SOURCES'] + '/own.zip'))\nimport own\ndel sys.path[0]\nversion = own.version"
+WITHOUT_A_SPEC = """
+import os, sys, types
+own = sys.modules['own'] = types.ModuleType('own')
+own.__file__ = os.environ['SOURCES'] + '/own/__init__.py'
+exec(open(own.__file__).read(), vars(own))
+version = own.version
+"""
+
+
+@pytest.mark.parametrize("make, text, is_linked", [(in_a_package, OWN, True), (in_a_zip, IN_A_ZIP, False), (in_a_package, WITHOUT_A_SPEC, False)])
+@pytest.mark.parametrize("modules", ["auto", "uses"])
+def test_no_module_of_the_user_is_older_than_its_file(start, program, libraries, tmp_path, make, text, is_linked, modules):
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    own = make(sources)
+    write_own(own, 1)
+    (tmp_path / "programs").mkdir()
+    environment = {**libraries(uses=text), "SOURCES": sources, "PYTHONDONTWRITEBYTECODE": "1"}
+    if is_linked:
+        (tmp_path / "site-packages/own").symlink_to(sources / "own")
+    path = program("import uses\n" + CRASHES.replace('"runs"', '"runs", uses.version'), "programs/program.py")
+    job = start(path, tmp_path, 1, env=environment, modules=modules)
+
+    wait_until(lambda: READY in job.err.text or "no standbys" in job.err.text, "muster to say whether there are standbys")
+    write_own(own, 22)
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+    assert job.end() == 0
+    assert re.findall(r"attempt 1 runs (\d+)", job.out.text) == ["22", "22"]
+    why = "the program has a module own of its own" if modules == "auto" else f"started cold: {tmp_path}"
+    assert why in job.err.text
 
 
 @pytest.mark.parametrize(
