@@ -433,6 +433,8 @@ class Standby(object):
 
         self.signals = _signal
         self.began = time.time()
+        self.folder = os.getcwd()
+        self.running = os.readlink(b"/proc/self/exe")
         self.descriptor = descriptor
         self.variables = dict(os.environb)
         self.dispositions = {number: _signal.getsignal(number) for number in _signal.valid_signals()}
@@ -465,6 +467,8 @@ class Standby(object):
         lines = notes.split("\n")
         self.only_libraries = "libraries" in flags
         self.files = [line[1:].split(" ", 2) for line in lines if line.startswith("=")]
+        if sys.executable:
+            self.files.append(state_of(sys.executable) + (sys.executable,))
         self.check_files()
         names = [line for line in lines if line and not line.startswith("=")]
         pace = Pace("paced" not in flags)
@@ -499,7 +503,14 @@ class Standby(object):
         if changed is not None:
             raise NoStandby("%s has changed" % changed)
 
-    def check_names(self):
+    def check_changes(self):
+        try:
+            is_same = os.path.samefile(self.folder, ".")
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise NoStandby("its working directory was replaced")
+        self.check_files()
         for folder, found in find_in_path(self.names).items():
             for name in self.names:
                 if found.get(name) != self.found[folder].get(name):
@@ -523,10 +534,11 @@ class Standby(object):
                 else:
                     variables.pop(name, None)
         try:
-            self.check_files()
-            self.check_names()
+            self.check_changes()
         except NoStandby as reason:
             self.start_cold(executable, reason)
+        except Exception as error:
+            self.start_cold(executable, "looking for changes failed: %s" % (getattr(error, "strerror", None) or type(error).__name__))
         os.close(self.descriptor)
         self.signals.pthread_sigmask(self.signals.SIG_SETMASK, blocked)
 
@@ -544,10 +556,21 @@ class Standby(object):
         self.signals.pthread_sigmask(self.signals.SIG_SETMASK, self.blocked)
         for opened in open_descriptors() - self.descriptors:
             os.set_inheritable(opened, False)
-        running = os.readlink(b"/proc/self/exe")
+        try:
+            os.chdir(self.folder)
+        except OSError:
+            pass  # it is gone, and this process stays in it as a new one would
         with open("/proc/self/cmdline", "rb") as file:
             arguments = file.read().split(b"\0")[:-1]
-        os.execve(executable if os.path.realpath(executable) == running else running, arguments, self.variables)
+        is_python = os.path.realpath(executable) in (self.running, os.path.realpath(os.fsencode(sys.executable or "")))
+        error = None
+        for path in (executable, self.running) if is_python else (self.running, executable):
+            try:
+                os.execve(path, arguments, self.variables)
+            except OSError as failure:
+                error = error or failure
+        os.write(2, b"muster: cannot start %s: %s\n" % (executable, os.fsencode(error.strerror)))
+        os._exit(127)
 
 
 def import_the_users():

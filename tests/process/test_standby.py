@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import time
 import zipfile
@@ -655,6 +656,82 @@ def test_a_program_that_changes_while_it_runs_is_started_cold(start, program, li
     assert f"0 of 2 ranks from standby, first line after" in job.err.text
     assert f"ranks 0-1 started cold: {path} has changed" in job.err.text
     assert job.out.text.count("['SigBlk:\\t0000000000000000', 'SigIgn:\\t0000000001001000'] None ['0', '1', '2', '3']") == 2, job.out.text
+
+
+def copy_python(folder):
+    """Another file of the same interpreter, which finds its libraries where that one does."""
+    folder.mkdir()
+    return Path(shutil.copy(os.path.realpath(PYTHON), folder / "python3"))
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+@pytest.mark.parametrize("program_changes", [False, True])
+def test_a_python_that_was_replaced_is_started_anew(start, program, tmp_path, is_link, program_changes):
+    python = copy_python(tmp_path / "bin")
+    called = python
+    if is_link:
+        called = tmp_path / "python3"
+        called.symlink_to(python)
+    path = program(CRASHES)
+    job = start(path, tmp_path, 1, python=(called,))
+    job.err.wait_for(READY)
+    os.replace(copy_python(tmp_path / "new"), python)
+    if program_changes:
+        path.write_text(CRASHES + "\n")
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+
+    assert job.end() == 0
+    assert job.out.text.count("attempt 1 runs") == 2
+    assert f"ranks 0-1 started cold: {path if program_changes else called} has changed" in job.err.text
+
+
+def test_a_python_that_cannot_start_is_named(start, program, tmp_path):
+    python = copy_python(tmp_path / "bin")
+    job = start(program(CRASHES), tmp_path, 1, python=(python,))
+    job.err.wait_for(READY)
+    python.unlink()
+    python.touch(0o755)
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+
+    assert job.end() == 127
+    assert f"muster: cannot start {python}: Exec format error" in job.err.text
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_restart_in_a_folder_that_was_replaced(start, program, tmp_path, is_moved):
+    path = program(CRASHES.replace('"runs"', '"runs in", os.getcwd()'))
+    folder = tmp_path / "work"
+    folder.mkdir()
+    job = start(path, tmp_path, 1, cwd=folder)
+    job.err.wait_for(READY)
+    if is_moved:  # a new folder under the old name, which still has a name of its own
+        folder.rename(tmp_path / "old")
+    else:
+        folder.rmdir()
+    folder.mkdir()
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+
+    assert job.end() == 0
+    assert job.out.text.count(f"attempt 1 runs in {folder}") == 2
+    assert "ranks 0-1 started cold: its working directory was replaced" in job.err.text
+
+
+def test_a_search_path_that_cannot_be_read_is_a_cold_start(start, program, libraries, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    environment = {"PYTHONPATH": f"{shared}:{libraries(looks='')['PYTHONPATH']}"}
+    job = start(program("import looks\n" + CRASHES), tmp_path, 1, env=environment)
+    job.err.wait_for(READY)
+    shared.rmdir()
+    shared.symlink_to(shared)
+    (tmp_path / "go0").touch()
+    (tmp_path / "go1").touch()
+
+    assert job.end() == 0
+    assert "ranks 0-1 started cold: looking for changes failed: Too many levels of symbolic links" in job.err.text
 
 
 @pytest.mark.parametrize(
