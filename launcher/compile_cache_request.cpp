@@ -109,15 +109,20 @@ std::vector<std::string> places_for_folder(const Snapshot& snapshot) {
 }
 
 /// The user's name as Python's getpass finds it, in the form of Inductor's folder; a copy of its rule, where the password file alone is
-/// asked, since a directory service may hang.
+/// asked, since a directory service may hang. Empty: the name is that of another user, as after `su`.
 std::string name_of_user(const Snapshot& snapshot) {
   std::string name;
   for (const char* const variable : {"LOGNAME", "USER", "LNAME", "USERNAME"}) {
     name = name.empty() ? snapshot.variable(variable).value_or("") : name;
   }
-  for (const std::string& line : split(name.empty() ? read_untrusted_file("/etc/passwd", kMostPasswords) : "", '\n')) {
+  const bool is_given = !name.empty();
+  for (const std::string& line : split(read_untrusted_file("/etc/passwd", kMostPasswords), '\n')) {
     const std::vector<std::string> fields = split(line, ':');
-    name = fields.size() > 2 && fields[2] == std::to_string(::geteuid()) ? fields[0] : name;
+    const bool is_ours = fields.size() > 2 && fields[2] == std::to_string(::geteuid());
+    if (is_given && fields.front() == name && !is_ours) {
+      return "";
+    }
+    name = !is_given && is_ours ? fields[0] : name;
   }
   std::ranges::replace_if(
       name, [](char one) { return contains(std::string_view("\\/:*?\"<>|"), one); }, '_');

@@ -47,7 +47,7 @@ std::optional<int> code_of(std::string text, bool counts_signals) {
   return number && counts_signals ? std::optional(kSignals + *number) : number;
 }
 
-/// What others write in front of an exit code; what only begins a line is in `exit_code_in`.
+/// The words that others write in front of an exit code; those that only begin a line are in `exit_code_in`.
 constexpr auto kExitCodeWords = std::to_array<std::string_view>(
     {"exit code", "exitcode", "exit status", "with code", "with status", "return code", "returncode"});
 

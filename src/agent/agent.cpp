@@ -353,7 +353,7 @@ void Agent::on_over() {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }
   keep_evidence();
-  caches_.end_attempt();
+  caches_.end_attempt(attempt_->has_succeeded());
   progress_.check([this](std::optional<bool> made_progress) {
     gang::AttemptOver over = attempt_->results().over();
     over.made_progress = made_progress;

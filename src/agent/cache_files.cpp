@@ -351,9 +351,13 @@ Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read
   return {};
 }
 
-Result<> add_files(PackWriter& writer, const std::vector<CacheFile>& files, const Root& root, CacheReport& report) {
-  const auto read = [&root](const CacheFile& file) -> std::optional<Content> {
+Result<> add_files(PackWriter& writer, const std::vector<CacheFile>& files, const Root& root,
+                   std::chrono::steady_clock::time_point end, CacheReport& report) {
+  const auto read = [&](const CacheFile& file) -> std::optional<Content> {
     unsigned mode = 0;
+    if (std::chrono::steady_clock::now() > end) {
+      return std::nullopt;
+    }
     auto bytes = read_whole(root, file, mode);
     return bytes ? std::optional(Content{{file.path, 0, mode, file.mtime, {}}, std::move(*bytes)}) : std::nullopt;
   };
@@ -380,9 +384,9 @@ Result<> merge_packs(PackWriter& writer, const std::vector<OpenPack>& packs, std
 }
 
 Result<> write_pack(const CachePlaces& places, const std::vector<CacheFile>& files, const std::vector<OpenPack>& packs,
-                    const Root& root, CacheReport& report) {
+                    const Root& root, std::chrono::steady_clock::time_point end, CacheReport& report) {
   auto writer = TRY(PackWriter::start(places.store));
-  TRY(add_files(writer, files, root, report));
+  TRY(add_files(writer, files, root, end, report));
   if (report.entries == 0) {
     return {};
   }
@@ -413,6 +417,7 @@ CacheReport try_store(const CachePlaces& places) {
   if (const auto tried = probe_store(places.store); !tried) {
     return refuse(tried.error().message + "; nothing new is kept: name a folder of yours");
   }
+  remove_packs(places.store, {});
   return {};
 }
 
@@ -432,7 +437,9 @@ CacheReport fill_folder(const CachePlaces& places) {
   return report;
 }
 
-CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled) {
+CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_point latest,
+                     std::chrono::seconds most_time) {
+  const auto end = std::chrono::steady_clock::now() + most_time;
   CacheReport report;
   if (const std::string problem = problem_of_store(places.store); !problem.empty()) {
     return refuse(problem);
@@ -449,13 +456,12 @@ CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled) {
       packed.insert(entry.path);
     }
   }
-  const auto latest = std::chrono::system_clock::now().time_since_epoch() - settled;
-  const auto files = choose_new(builtin_table(), find_files(places, *root), packed,
-                                std::chrono::duration_cast<std::chrono::nanoseconds>(latest).count());
+  const auto since_1970 = std::chrono::duration_cast<std::chrono::nanoseconds>(latest.time_since_epoch());
+  const auto files = choose_new(builtin_table(), find_files(places, *root), packed, since_1970.count());
   if (files.empty()) {
     return report;
   }
-  if (const auto written = write_pack(places, files, packs, *root, report); !written) {
+  if (const auto written = write_pack(places, files, packs, *root, end, report); !written) {
     report = {0, 0, {written.error().message}, false};
   }
   return report;

@@ -27,7 +27,7 @@ struct CacheReport {
 [[nodiscard]] std::string write_report(const CacheReport& report);
 [[nodiscard]] CacheReport read_report(const std::string& answer);
 
-/// Makes the store if it is missing, and finds out whether it takes a file.
+/// Makes the store if it is missing, finds out whether it takes a file, and removes what earlier jobs have left unfinished there.
 [[nodiscard]] CacheReport try_store(const CachePlaces& places);
 
 /// Adds entries that the folder lacks. A file that is there stays as it is. An entry comes into the folder under its name when it is
@@ -37,7 +37,9 @@ struct CacheReport {
 /// A file that has changed within this time may not be finished, as long as a worker runs.
 inline constexpr std::chrono::seconds kSettled{5};
 
-/// Writes what is in no pack yet, and has not changed for the time `settled`, as a pack, which gets its name when it is on the disk. Merges packs that have become many or large.
-[[nodiscard]] CacheReport keep_new(const CachePlaces& places, std::chrono::seconds settled);
+/// Writes what is in no pack yet, and was last changed before `latest`, as a pack, which gets its name when it is on the disk. After
+/// `most_time` it adds no more: the rest is left to a later call. Merges packs that have become many or large.
+[[nodiscard]] CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_point latest,
+                                   std::chrono::seconds most_time);
 
 }  // namespace muster::compile_cache

@@ -193,6 +193,14 @@ Result<> probe_store(const std::string& store) {
   return make_unnamed(store) ? Result<>() : Result<>(system_error("cannot write into '" + store + "'", errno));
 }
 
+namespace {
+
+std::string path_in(const std::string& store, const std::string& name) {
+  return fs::path(store) / name;
+}
+
+}  // namespace
+
 std::vector<OpenPack> open_packs(const std::string& store, std::vector<std::string>& remarks) {
   std::error_code failed;
   std::vector<OpenPack> packs;
@@ -200,6 +208,9 @@ std::vector<OpenPack> open_packs(const std::string& store, std::vector<std::stri
   const std::string machine = describe_machine();
   for (const std::string& name : names_in(store, kEnding, failed)) {
     auto pack = open_pack(store, name, owner);
+    if (!pack && ::access(path_in(store, name).c_str(), R_OK) != 0 && errno == EACCES) {
+      continue;  // another user's, in a folder that several share
+    }
     if (!pack) {
       remarks.push_back("leaving the pack '" + name + "' alone: " + pack.error().message);
     } else if (pack->index.machine == machine && packs.size() < kMostPacks) {
@@ -282,14 +293,6 @@ Result<> PackWriter::finish() {
   (void)::fsync(folder_.get());
   return {};
 }
-
-namespace {
-
-std::string path_in(const std::string& store, const std::string& name) {
-  return fs::path(store) / name;
-}
-
-}  // namespace
 
 void remove_packs(const std::string& store, const std::vector<std::string>& names) {
   for (const std::string& name : names) {

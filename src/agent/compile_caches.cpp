@@ -19,6 +19,9 @@ constexpr std::chrono::seconds kFillLimit{30};
 constexpr std::chrono::minutes kKeepInterval{10};
 /// For a pack that is written at the lowest priority.
 constexpr std::chrono::minutes kKeepLimit{5};
+/// Time for adding entries to a pack, which is then finished with these.
+constexpr std::chrono::minutes kAddLimit{4};
+constexpr std::chrono::seconds kAddLimitAtEnd{3};
 
 compile_cache::CachePlaces places_of(const CacheOptions& options) {
   return {options.folder, options.store->value, options.user};
@@ -71,6 +74,7 @@ void CompileCaches::on_filled(const HelperTask::Answer& answer, Clock::time_poin
 }
 
 void CompileCaches::begin_attempt(const LaunchPlan& plan) {
+  workers_run_ = true;
   is_keeper_ = are_wanted() && plan.placement.node_rank.value == 0;
   if (!is_keeper_) {
     return;
@@ -83,30 +87,34 @@ void CompileCaches::begin_attempt(const LaunchPlan& plan) {
 
 void CompileCaches::keep_later() {
   keep_timer_.start(keep_interval, [this] {
-    keep(compile_cache::kSettled);
+    keep({});
     keep_later();
   });
 }
 
 void CompileCaches::on_notice() {
-  keep(compile_cache::kSettled);
+  keep({});
 }
 
-void CompileCaches::end_attempt() {
-  keep(std::chrono::seconds(0));
+void CompileCaches::end_attempt(bool has_succeeded) {
+  workers_run_ = false;
+  keep(std::chrono::system_clock::now() - (has_succeeded ? std::chrono::seconds(0) : compile_cache::kSettled));
 }
 
-void CompileCaches::keep(std::chrono::seconds settled) {
+/// Keeps what was written before `latest`; empty: what has settled when the helper looks. It may look when the next workers run.
+void CompileCaches::keep(std::optional<std::chrono::system_clock::time_point> latest) {
   constexpr int kMostQueued = 2;  // one that runs has not seen what is new now
   if (!is_keeper_ || queued_ >= kMostQueued) {
     return;
   }
-  const auto work = [this, settled] {  // in a copy of this process as it is then
-    if (settled.count() > 0) {
-      lower_priority(::getpid());  // workers run
+  const auto work = [this, latest] {  // in a copy of this process as it is then
+    if (workers_run_) {
+      lower_priority(::getpid());
     }
+    const auto settled = std::chrono::system_clock::now() - compile_cache::kSettled;
     return write_report(store_is_given_up_ ? compile_cache::CacheReport()
-                                           : keep_new(places_of(run_.options.caches), settled));
+                                           : keep_new(places_of(run_.options.caches), latest.value_or(settled),
+                                                      workers_run_ ? kAddLimit : kAddLimitAtEnd));
   };
   add(work, kKeepLimit);
 }

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 namespace muster {
 
@@ -33,8 +34,8 @@ class CompileCaches {
   void begin_attempt(const LaunchPlan& plan);
   /// The job is to give way.
   void on_notice();
-  /// No worker is left.
-  void end_attempt();
+  /// No worker is left. What a worker has written last may be whole only if all have succeeded.
+  void end_attempt(bool has_succeeded);
   /// The job ends. Calls `then` when nothing is kept any more, after `most_time` at the latest.
   void end(std::chrono::milliseconds most_time, std::function<void()> then);
 
@@ -44,7 +45,7 @@ class CompileCaches {
   void on_filled(const HelperTask::Answer& answer, Clock::time_point began);
   void on_kept(const HelperTask::Answer& answer);
   void keep_later();
-  void keep(std::chrono::seconds settled);
+  void keep(std::optional<std::chrono::system_clock::time_point> latest);
   void add(HelperTask::Work work, std::chrono::milliseconds most_time);
   void heed(const compile_cache::CacheReport& report);
 
@@ -53,7 +54,8 @@ class CompileCaches {
   Timer keep_timer_;
   Timer end_timer_;
   std::function<void()> at_end_;
-  bool is_keeper_ = false;          ///< this is node 0
+  bool is_keeper_ = false;  ///< this is node 0
+  bool workers_run_ = false;
   bool is_tried_ = false;           ///< this node has found out whether the store takes a file, or asks
   bool store_is_given_up_ = false;  ///< it hangs, or is not to be used
   int queued_ = 0;                  ///< tasks of node 0 that are not done

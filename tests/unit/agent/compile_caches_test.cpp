@@ -104,9 +104,17 @@ TEST_F(CompileCachesTest, KeepsAtANoticeAndAtTheEnd) {
   caches_.on_notice();
   EXPECT_TRUE(waits_for(1));
   compile("after.py");
-  caches_.end_attempt();
+  caches_.end_attempt(/*has_succeeded=*/true);
   end();
   EXPECT_EQ(packs(), 2U);
+}
+
+TEST_F(CompileCachesTest, KeepsNothingThatAFailedAttemptMayNotHaveFinished) {
+  caches_.begin_attempt(plan_of(0));
+  compile("half.py");
+  caches_.end_attempt(/*has_succeeded=*/false);
+  end();
+  EXPECT_EQ(packs(), 0U);
 }
 
 TEST_F(CompileCachesTest, KeepsNothingOnAnotherNode) {
@@ -114,7 +122,7 @@ TEST_F(CompileCachesTest, KeepsNothingOnAnotherNode) {
   caches_.keep_interval = 1ms;
   caches_.begin_attempt(plan_of(1));
   caches_.on_notice();
-  caches_.end_attempt();
+  caches_.end_attempt(/*has_succeeded=*/true);
   end();
   EXPECT_EQ(packs(), 0U);
 }
@@ -123,7 +131,7 @@ TEST_F(CompileCachesTest, GivesUpAStoreThatTakesNoFile) {
   std::ofstream(top_ + "/store") << "a file";
   compile("one.py");
   caches_.begin_attempt(plan_of(0));
-  caches_.end_attempt();
+  caches_.end_attempt(/*has_succeeded=*/true);
   end();
   EXPECT_EQ(fs::file_size(top_ + "/store"), 6U);
 }
