@@ -364,7 +364,7 @@ def find_in_path(names):
     found = {}
     for folder in sys.path:
         try:
-            if not os.path.join(folder, "").startswith(folders):
+            if os.path.join(folder, "") not in folders:
                 found[folder] = find_in_folder(folder, names)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             found[folder] = {}  # as for an import

@@ -162,6 +162,8 @@ def test_every_message_is_explained():
 
 def test_every_message_that_is_explained_exists():
     parts = {text for path in SOURCES for text in texts_of(path) if words(text)}
+    of_standbys = re.findall(STRING, (ROOT / "python/standby/sitecustomize.py").read_text())
+    parts |= {part.strip() for text in of_standbys for part in re.split("%[sd]", text) if words(part)}
     parts |= {os.strerror(number) for number in errno.errorcode}
     by_length = sorted(parts, key=len, reverse=True)
     unknown = []
