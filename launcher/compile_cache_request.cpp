@@ -118,8 +118,9 @@ std::string name_of_user(const Snapshot& snapshot) {
   const bool is_given = !name.empty();
   for (const std::string& line : split(read_untrusted_file("/etc/passwd", kMostPasswords), '\n')) {
     const std::vector<std::string> fields = split(line, ':');
-    const bool is_ours = fields.size() > 2 && fields[2] == std::to_string(::geteuid());
-    if (is_given && fields.front() == name && !is_ours) {
+    const bool is_user = fields.size() > 2;
+    const bool is_ours = is_user && fields[2] == std::to_string(::geteuid());
+    if (is_given && is_user && fields[0] == name && !is_ours) {
       return "";
     }
     name = !is_given && is_ours ? fields[0] : name;

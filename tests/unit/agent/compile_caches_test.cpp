@@ -30,11 +30,11 @@ class CompileCachesTest : public testing::Test {
   }
   ~CompileCachesTest() override { fs::remove_all(top_); }
 
-  void compile(const std::string& name) const {
+  void compile(const std::string& name, std::chrono::seconds ago = 1min) const {
     const fs::path path = fs::path(options_.caches.folder) / "inductor" / name;
     fs::create_directories(path.parent_path());
     std::ofstream(path) << "compiled";
-    fs::last_write_time(path, fs::file_time_type::clock::now() - 1min);
+    fs::last_write_time(path, fs::file_time_type::clock::now() - ago);
   }
 
   static LaunchPlan plan_of(int node) {
@@ -111,7 +111,7 @@ TEST_F(CompileCachesTest, KeepsAtANoticeAndAtTheEnd) {
 
 TEST_F(CompileCachesTest, KeepsNothingThatAFailedAttemptMayNotHaveFinished) {
   caches_.begin_attempt(plan_of(0));
-  compile("half.py");
+  compile("half.py", 0s);
   caches_.end_attempt(/*has_succeeded=*/false);
   end();
   EXPECT_EQ(packs(), 0U);
