@@ -351,17 +351,22 @@ Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read
   return {};
 }
 
-Result<> add_files(PackWriter& writer, const std::vector<CacheFile>& files, const Root& root,
-                   std::chrono::steady_clock::time_point end, CacheReport& report) {
+/// Files that a pack gets until `end`.
+struct NewFiles {
+  std::vector<CacheFile> files;
+  std::chrono::steady_clock::time_point end;
+};
+
+Result<> add_files(PackWriter& writer, const NewFiles& added, const Root& root, CacheReport& report) {
   const auto read = [&](const CacheFile& file) -> std::optional<Content> {
     unsigned mode = 0;
-    if (std::chrono::steady_clock::now() > end) {
+    if (std::chrono::steady_clock::now() > added.end) {
       return std::nullopt;
     }
     auto bytes = read_whole(root, file, mode);
     return bytes ? std::optional(Content{{file.path, 0, mode, file.mtime, {}}, std::move(*bytes)}) : std::nullopt;
   };
-  TRY(add_items(writer, files, read));
+  TRY(add_items(writer, added.files, read));
   for (const PackEntry& entry : writer.index().entries) {
     ++report.entries;
     report.bytes += entry.size;
@@ -383,10 +388,10 @@ Result<> merge_packs(PackWriter& writer, const std::vector<OpenPack>& packs, std
   return add_items(writer, choose_newest(builtin_table(), indexes, room), read);
 }
 
-Result<> write_pack(const CachePlaces& places, const std::vector<CacheFile>& files, const std::vector<OpenPack>& packs,
-                    const Root& root, std::chrono::steady_clock::time_point end, CacheReport& report) {
+Result<> write_pack(const CachePlaces& places, const NewFiles& added, const std::vector<OpenPack>& packs,
+                    const Root& root, CacheReport& report) {
   auto writer = TRY(PackWriter::start(places.store));
-  TRY(add_files(writer, files, root, end, report));
+  TRY(add_files(writer, added, root, report));
   if (report.entries == 0) {
     return {};
   }
@@ -457,11 +462,11 @@ CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_
     }
   }
   const auto since_1970 = std::chrono::duration_cast<std::chrono::nanoseconds>(latest.time_since_epoch());
-  const auto files = choose_new(builtin_table(), find_files(places, *root), packed, since_1970.count());
-  if (files.empty()) {
+  const NewFiles added{choose_new(builtin_table(), find_files(places, *root), packed, since_1970.count()), end};
+  if (added.files.empty()) {
     return report;
   }
-  if (const auto written = write_pack(places, files, packs, *root, end, report); !written) {
+  if (const auto written = write_pack(places, added, packs, *root, report); !written) {
     report = {0, 0, {written.error().message}, false};
   }
   return report;
