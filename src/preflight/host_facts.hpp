@@ -58,6 +58,9 @@ struct FactRow {
 /// The number that stands for "no limit".
 inline constexpr double kNoLimit = 1e18;
 
+/// The text of a fact whose value the node cannot find out. It is not compared.
+inline constexpr std::string_view kNotKnown = "not known";
+
 /// The facts of one node, by the names of their rows. A set that is missing is not known.
 struct Facts {
   using Set = std::map<std::string, std::string>;

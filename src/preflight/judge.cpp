@@ -92,9 +92,10 @@ void compare_texts(const FactRow& row, const Nodes& all, const std::string& usua
   for (Node* const node : all) {
     const auto version = node->facts.texts.find("muster");
     const bool tells_all = version != node->facts.texts.end() && version->second == usual_version;
-    if ((tells_all && !row.may_lack) || node->facts.texts.contains(row.name)) {
+    const std::string text = text_told(row, *node);
+    if (text != kNotKnown && ((tells_all && !row.may_lack) || node->facts.texts.contains(row.name))) {
       nodes.push_back(node);
-      values.push_back(text_told(row, *node));
+      values.push_back(text);
     }
   }
   const auto groups = groups_of(values);

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -108,7 +109,10 @@ constexpr std::array<Package, 8> kPackages{{
     {"nvidia_nccl_cu13", "NCCL"},
 }};
 
-void add_packages(Facts& facts, const std::string& folder) {
+/// The versions that folders have, by fact.
+using Versions = std::map<std::string_view, std::set<std::string>>;
+
+void find_packages(Versions& versions, const std::string& folder) {
   constexpr std::string_view kEnding = ".dist-info";
   for (const std::string& entry : entries_of(folder)) {
     const std::size_t dash = entry.find('-');
@@ -117,18 +121,23 @@ void add_packages(Facts& facts, const std::string& folder) {
     }
     const auto row = std::ranges::find(kPackages, std::string_view(entry).substr(0, dash), &Package::name);
     if (row != kPackages.end()) {
-      add_text(facts, row->fact, entry.substr(dash + 1, entry.size() - dash - 1 - kEnding.size()));
+      versions[row->fact].insert(entry.substr(dash + 1, entry.size() - dash - 1 - kEnding.size()));
     }
   }
 }
 
-/// Adds the packages below a folder that has python3.11/site-packages.
-void add_packages_of_library(Facts& facts, const fs::path& library) {
-  for (const std::string& version : entries_of(library)) {
-    if (version.starts_with("python3")) {
-      add_packages(facts, library / version / "site-packages");
-      add_packages(facts, library / version / "dist-packages");
+/// Adds the packages below a folder that has python3.11/site-packages. `own`: the interpreter's folder there; empty: it
+/// may be each of them. All versions of Python use the folder python3, which Debian has.
+void add_packages_of_library(Facts& facts, const fs::path& library, const std::string& own) {
+  Versions versions;
+  for (const std::string& folder : entries_of(library)) {
+    if (folder == "python3" || (own.empty() ? folder.starts_with("python3.") : folder == own)) {
+      find_packages(versions, library / folder / "site-packages");
+      find_packages(versions, library / folder / "dist-packages");
     }
+  }
+  for (const auto& [fact, found] : versions) {
+    add_text(facts, fact, found.size() == 1 ? *found.begin() : std::string(kNotKnown));
   }
 }
 
@@ -136,6 +145,7 @@ void add_packages_of_library(Facts& facts, const fs::path& library) {
 /// installation that the environment is made from.
 void add_python(Facts& facts, const std::string& root, const std::string& interpreter) {
   constexpr std::string_view kName = "python3.";
+  constexpr std::string_view kVersion = "0123456789t";  // 3.13t is the one without a global lock
   if (interpreter.empty()) {
     return;
   }
@@ -143,11 +153,13 @@ void add_python(Facts& facts, const std::string& root, const std::string& interp
   std::error_code failed;  // then the path stays as it is
   const fs::path target = fs::canonical(path, failed);
   const std::string file = target.filename().string();
+  std::string own;
   if (file.starts_with(kName)) {
-    add_text(facts, "Python", file.substr(kName.size() - 2));
+    own = file.substr(0, file.find_first_not_of(kVersion, kName.size()));
   }
+  add_text(facts, "Python", own.empty() ? std::string(kNotKnown) : own.substr(kName.size() - 2));
   for (const fs::path& program : {path, target}) {
-    add_packages_of_library(facts, program.parent_path().parent_path() / "lib");
+    add_packages_of_library(facts, program.parent_path().parent_path() / "lib", own);
   }
 }
 

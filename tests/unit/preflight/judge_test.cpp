@@ -322,6 +322,17 @@ TEST(Judge, LeavesOutWhatANodeDoesNotTell) {
   EXPECT_EQ(verdict.outliers.front(), (Outlier{NodeRank{1}, "gpu-1", 2, "muster 0.0.1 (0.1)"}));
 }
 
+TEST(Judge, SaysNothingOfATextThatANodeCannotFindOut) {
+  const auto not_known = [](Facts& facts) {
+    facts.texts["torch"] = kNotKnown;
+    facts.texts["driver"] = kNotKnown;
+  };
+  Random random(79);
+  const auto verdict = judge(fleet_with(9, 4, not_known, random), /*is_strict=*/true);
+  EXPECT_EQ(described(verdict), "");
+  EXPECT_TRUE(verdict.unfit.empty());
+}
+
 TEST(Judge, SaysNothingOfAClockThatItCouldNotMeasure) {
   Random random(31);
   auto fleet = make_fleet(4, random);

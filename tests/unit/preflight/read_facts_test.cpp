@@ -97,6 +97,35 @@ TEST_F(ReadFacts, FindsThePackagesOfTheInterpreterByTheirFolders) {
   EXPECT_EQ(text("torch_npu"), "");
 }
 
+/// Folders of other versions of Python stay below a prefix, and their order on disk is another on each node.
+TEST_F(ReadFacts, TakesPackagesOfTheInterpretersOwnVersionOfPython) {
+  const auto add_package = [&](const std::string& python, const std::string& package) {
+    host_.write("/opt/lib/" + python + "/site-packages/" + package + ".dist-info/METADATA", "");
+  };
+  host_.write("/opt/bin/python3.12", "");
+  std::filesystem::create_symlink("python3.12", host_.root() + "/opt/bin/python");
+  interpreter_ = "/opt/bin/python";
+  for (const char* python : {"python3.8", "python3.10", "python3.12t", "python3.13"}) {
+    add_package(python, "torch-2.1.0");
+  }
+  add_package("python3.12", "torch-2.9.0");
+  add_package("python3.12", "jax-0.7.1");
+  add_package("python3.12", "jax-0.7.2");
+  add_package("python3.12", "nvidia_nccl_cu12-2.26.2");
+  add_package("python3.12", "nvidia_nccl_cu13-2.26.2");
+
+  EXPECT_EQ(text("Python"), "3.12");
+  EXPECT_EQ(text("torch"), "2.9.0");
+  EXPECT_EQ(text("jax"), kNotKnown) << "either may be the one that is imported";
+  EXPECT_EQ(text("NCCL"), "2.26.2");
+
+  host_.write("/opt/bin/python3", "a file of its own, whose name tells no version");
+  interpreter_ = "/opt/bin/python3";
+  EXPECT_EQ(text("Python"), kNotKnown);
+  EXPECT_EQ(text("torch"), kNotKnown);
+  EXPECT_EQ(text("NCCL"), "2.26.2");
+}
+
 TEST_F(ReadFacts, CountsDevicesAndTheirLinks) {
   for (int i = 0; i < 2; ++i) {
     const std::string address = "0000:0" + std::to_string(i) + ":00.0";
