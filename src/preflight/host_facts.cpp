@@ -36,6 +36,13 @@ constexpr FactRow limit(std::string_view name, double enough, Unit unit = Unit::
   return row;
 }
 
+/// A limit on what the machine has as much of as another fact tells: beyond that it limits nothing.
+constexpr FactRow limit_beside(std::string_view name, std::string_view other, Unit unit) {
+  FactRow row = amount(name, unit);
+  row.enough_beside = other;
+  return row;
+}
+
 constexpr FactRow fatal(FactRow row) {
   row.weight = Weight::Fatal;
   return row;
@@ -58,7 +65,7 @@ constexpr auto kFactRows = std::to_array<FactRow>({
     {.name = "governor", .is_of_machine = true, .may_lack = true},
     kind(amount("CPUs")),
     kind(amount("memory", Unit::Bytes)),
-    kind(amount("memory limit", Unit::Bytes)),
+    kind(limit_beside("memory limit", "memory", Unit::Bytes)),
     fatal(amount("/dev/shm", Unit::Bytes)),
     limit("open files", 65'536),
     limit("processes", 65'536),
@@ -141,7 +148,8 @@ std::string describe_comparison(const FactRow& row) {
       return "equal";
     case Compare::Amount:
       return "at most " + std::to_string(static_cast<int>(std::lround(row.tolerance * kPercent))) + " % less" +
-             (std::isinf(row.enough) ? "" : ", or at least " + describe_number(row, row.enough));
+             (std::isinf(row.enough) ? "" : ", or at least " + describe_number(row, row.enough)) +
+             (row.enough_beside.empty() ? "" : ", or than `" + std::string(row.enough_beside) + "`");
     case Compare::Floor:
       return "at least " + describe_number(row, row.tolerance);
     case Compare::Clock:

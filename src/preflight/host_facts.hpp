@@ -42,6 +42,7 @@ struct FactRow {
   Unit unit = Unit::None;
   Weight weight = Weight::Told;
   double enough = std::numeric_limits<double>::infinity();  ///< Amount: no job needs more
+  std::string_view enough_beside{};                         ///< Amount: nor more than this fact of the node has
   bool is_of_machine = false;                               ///< another kind of machine has another value
   bool is_kind = false;                                     ///< its value tells which kind of machine it is
   bool may_lack = false;                                    ///< healthy nodes may have no value: they are not compared
@@ -49,7 +50,7 @@ struct FactRow {
 
 [[nodiscard]] std::span<const FactRow> fact_rows();
 
-/// "equal", "at most 2 % less", "at least 1.0 GiB", "within 1 s", "the same set".
+/// As docs/preflight.md has it: "equal", "at most 2 % less", "at least 1.0 GiB", "within 1 s", "the same set".
 [[nodiscard]] std::string describe_comparison(const FactRow& row);
 
 /// For a row of numbers: "63.8 GiB", "1048576", "no limit".

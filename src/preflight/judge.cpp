@@ -138,7 +138,11 @@ void compare_numbers(const FactRow& row, const Nodes& all) {
   const double usual = median_of(numbers);
   const double least =
       row.compare == Compare::Floor ? row.tolerance : std::min(usual * (1 - row.tolerance), row.enough);
-  const auto agrees = [&](const Node& node) { return node.facts.numbers.at(row.name) >= least; };
+  const auto agrees = [&](const Node& node) {
+    const auto beside = node.facts.numbers.find(row.enough_beside);
+    const double enough = beside == node.facts.numbers.end() ? least : beside->second * (1 - row.tolerance);
+    return node.facts.numbers.at(row.name) >= std::min(least, enough);
+  };
   note_outliers(row, nodes, agrees, [&](const Node& node) {
     return std::string(row.name) + " " + describe_number(row, node.facts.numbers.at(row.name)) + " (" +
            describe_number(row, usual) + ")";

@@ -215,6 +215,7 @@ TEST(Judge, IsSilentAboutWhatDiffersOnHealthyNodes) {
       {"fewer processes, and enough", [](Facts& facts) { facts.numbers["processes"] = 100'000; }},
       {"a port more", [](Facts& facts) { facts.sets["port"]["mlx5_10"] = "400 Gb/s"; }},
       {"an interface more", [](Facts& facts) { facts.sets["interface"]["eth7"] = "100 Gb/s, MTU 1500"; }},
+      {"a limit of the memory that is there", [](Facts& facts) { facts.numbers["memory limit"] = 1'990 * kGiB; }},
       {"room, little and enough", [](Facts& facts) { facts.numbers["room for logs"] = 1.5 * kGiB; }},
   };
   Random random(53);
