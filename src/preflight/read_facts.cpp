@@ -26,6 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Of a container, folders of /sys may be missing or hidden: then nothing is known of what they would have.
+bool can_list(const std::string& folder) {
+  return !entries_of(folder).empty();  // each has "." at least
+}
+
 void add_text(Facts& facts, std::string_view name, std::string text) {
   if (!text.empty()) {
     facts.texts.emplace(name, std::move(text));
@@ -68,6 +73,9 @@ void add_drivers(Facts& facts, const std::string& root) {
   add_text(facts, "driver", first_line(root + "/sys/module/nvidia/version"));
   add_text(facts, "driver", version_line(root + "/usr/local/Ascend/driver/version.info"));
   add_text(facts, "driver", first_line(root + "/sys/module/amdgpu/version"));
+  if (!can_list(root + "/sys/module")) {
+    add_text(facts, "driver", std::string(kNotKnown));
+  }
 }
 
 std::string cuda_version(const std::string& path) {
@@ -186,7 +194,7 @@ std::string describe_link(const std::string& folder) {
 
 void add_devices(Facts& facts, const std::string& root) {
   std::map<std::string, int> models;
-  Facts::Set& links = facts.sets["device"];
+  Facts::Set links;
   for (const Accelerator& device : accelerators_below(root)) {
     ++models[device.model.empty() ? "devices" : device.model];
     if (std::string link = describe_link(root + "/sys/bus/pci/devices/" + device.address);
@@ -200,6 +208,12 @@ void add_devices(Facts& facts, const std::string& root) {
     parts.push_back(std::to_string(count) + " " + model);
   }
   add_text(facts, "devices", join(parts, ", "));
+  if (std::error_code failed; fs::exists(root + "/dev/kfd", failed) && !can_list(root + "/sys/class/kfd")) {
+    add_text(facts, "devices", std::string(kNotKnown));  // AMD's accelerators are counted there
+  }
+  if (can_list(root + "/sys/bus/pci/devices")) {
+    facts.sets["device"] = std::move(links);
+  }
 }
 
 /// A virtual function: hosts have as many as their users asked for.
@@ -217,7 +231,12 @@ std::string describe_port(const std::string& folder) {
 }
 
 void add_ports(Facts& facts, const std::string& root) {
-  const std::string devices = root + "/sys/class/infiniband/";
+  const std::string devices = root + "/sys/class/infiniband";
+  std::error_code failed;  // then it is not known whether the folder is there
+  const bool has_no_ports = fs::status(devices, failed).type() == fs::file_type::not_found;
+  if (!can_list(has_no_ports ? root + "/sys/class" : devices)) {
+    return;
+  }
   Facts::Set& ports = facts.sets["port"];
   for (const std::string& device : entries_of(devices)) {
     const fs::path folder = fs::path(devices) / device;
@@ -249,6 +268,9 @@ std::vector<std::string> routed_interfaces(const std::string& root) {
 /// Interfaces with hardware, and the one that a container is given. All others come and go with their users.
 void add_interfaces(Facts& facts, const std::string& root) {
   constexpr double kMegabitsPerGigabit = 1'000;
+  if (!can_list(root + "/sys/class/net") || first_line(root + "/proc/net/route").empty()) {
+    return;
+  }
   Facts::Set& interfaces = facts.sets["interface"];
   for (const std::string& name : routed_interfaces(root)) {
     const std::string folder = (fs::path(root + "/sys/class/net") / name).string();

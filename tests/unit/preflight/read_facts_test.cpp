@@ -45,12 +45,40 @@ class ReadFacts : public testing::Test {
 TEST_F(ReadFacts, TellsOfAnEmptyHostOnlyWhatTheCallerKnows) {
   const Facts facts = read();
 
-  EXPECT_EQ(facts.texts, (std::map<std::string_view, std::string>{{"muster", "0.1"}}));
+  EXPECT_EQ(facts.texts, (std::map<std::string_view, std::string>{{"muster", "0.1"}, {"driver", "not known"}}));
   EXPECT_EQ(facts.numbers.at("open files"), 1'024);
   EXPECT_EQ(facts.numbers.at("CPUs"), 8);
   EXPECT_EQ(facts.numbers.at("memory limit"), kNoLimit);
   EXPECT_FALSE(facts.numbers.contains("memory"));
+  EXPECT_TRUE(facts.sets.empty()) << "nobody knows what there is without /sys";
+}
+
+TEST_F(ReadFacts, TellsOnlyTheSetsWhoseFoldersItCanList) {
+  const auto make = [&](const char* folder) { std::filesystem::create_directories(host_.root() + folder); };
+  make("/sys/module");
+  make("/sys/class");
+  Facts facts = read();
+  EXPECT_FALSE(facts.texts.contains("driver")) << "it is known that there is none";
   EXPECT_TRUE(facts.sets.at("port").empty()) << "it is known that there is none";
+  EXPECT_EQ(facts.sets.size(), 1U);
+
+  make("/sys/bus/pci/devices");
+  make("/sys/class/net");
+  EXPECT_FALSE(read().sets.contains("interface")) << "routes are not known";
+  host_.write("/proc/net/route", "Iface\tDestination");
+  facts = read();
+  EXPECT_TRUE(facts.sets.at("device").empty());
+  EXPECT_TRUE(facts.sets.at("interface").empty());
+
+  host_.write("/sys/class/infiniband", "no folder");
+  EXPECT_FALSE(read().sets.contains("port"));
+}
+
+TEST_F(ReadFacts, KnowsNoNumberOfAMDsDevicesWithoutTheirFolder) {
+  host_.write("/dev/kfd", "");
+  EXPECT_EQ(text("devices"), kNotKnown);
+  std::filesystem::create_directories(host_.root() + "/sys/class/kfd");
+  EXPECT_EQ(text("devices"), "");
 }
 
 TEST_F(ReadFacts, FindsTheDriverOfEachVendor) {
