@@ -32,6 +32,20 @@ Result<> read_token(gang::GangOptions& options, const Settings& settings, const 
   return {};
 }
 
+/// An unfit node that comes would stop the running workers before anybody compares it, and again each time it comes.
+Result<> check_scale_up(const gang::GangOptions& options, const Settings& settings) {
+  const auto scale_up = settings.find("scale-up");
+  const auto preflight = settings.find("preflight");
+  const bool is_now = scale_up && options.scale_up == gang::ScaleUp::Now;
+  if (is_now && preflight && options.preflight == gang::ComparesNodes::Strictly) {
+    return Error{error_kind(scale_up->source),
+                 scale_up->source.name + " is 'now' but " + preflight->source.name +
+                     " is 'strict': each unfit node that comes would stop the running workers; leave " +
+                     scale_up->source.name + " out"};
+  }
+  return {};
+}
+
 }  // namespace
 
 void wipe_token() {
@@ -56,6 +70,7 @@ Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snap
   TRY(read_rows(options.restarts, settings));
   options.restarts.max_restarts = TRY(read_max_restarts(snapshot, settings)).value;
   TRY(read_token(options, settings, snapshot));
+  TRY(check_scale_up(options, settings));
   return options;
 }
 

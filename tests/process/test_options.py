@@ -31,6 +31,15 @@ def test_an_option_has_several_forms(muster, form):
     assert ranks(muster.run(*form, "--", "echo", "hi")) == TWO
 
 
+def test_new_nodes_at_once_and_only_fit_ones_are_refused_together(muster):
+    job = muster.run("--nnodes=1:2", "--preflight=strict", "--scale-up=now", "--", "echo", "started")
+
+    assert job.code == 64
+    assert "--scale-up is 'now' but --preflight is 'strict': " in job.err.text
+    assert "leave --scale-up out" in job.err.text
+    assert "started" not in job.out.text
+
+
 @pytest.mark.parametrize("option", ["--hang-timeout", "--gang-timeout", "--max-restarts", "--master-port"])
 def test_an_option_without_its_value_does_not_take_the_program_in_silence(muster, option):
     job = muster.run(option, "train.py")

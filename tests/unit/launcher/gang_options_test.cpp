@@ -140,6 +140,16 @@ TEST(GangOptions, BlameTheEnvironmentForEachBadValueOfAVariable) {
   }
 }
 
+// Pairs of options
+
+TEST(GangOptions, RefuseToStopWorkersForANodeThatMayBeUnfit) {
+  EXPECT_EQ(error_of(options_of({{"scale-up", "now"}, {"preflight", "strict"}})),
+            "64: --scale-up is 'now' but --preflight is 'strict': each unfit node that comes would stop the running "
+            "workers; leave --scale-up out");
+  EXPECT_TRUE(options_of({{"scale-up", "restart"}, {"preflight", "strict"}}));
+  EXPECT_TRUE(options_of({{"scale-up", "now"}, {"preflight", "auto"}}));
+}
+
 // The token
 
 TEST(GangOptions, TakeTheTokenFromItsVariable) {
