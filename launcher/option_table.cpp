@@ -55,9 +55,9 @@ and both win over the platform. Nothing after the program is read as an option o
 
 Exit codes: 0 all workers succeeded; the first failed worker's own, or 128 + its signal; 128 + the
 signal that stopped the job; 64 bad command line, 65 bad data, 69 a node or the leader was lost or
-a node is unfit, 70 a bug in muster, 71 the system refused a call, 75 the gang never became complete,
-78 bad environment, 85 suspended, 86 hang detected, 93 no progress over several attempts, 126
-program not executable, 127 program not found.
+a node is unfit, 70 a bug in muster, 71 the system refused a call, 75 the gang never became
+complete, 78 bad environment, 85 suspended, 86 hang detected, 93 no progress over several attempts,
+126 program not executable, 127 program not found.
 )";
 
 constexpr const char* kLastIntroduction =
