@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "environment/cgroups.hpp"
-#include "environment/network_mounts.hpp"
+#include "environment/mounts.hpp"
 #include "supervise/end_hints.hpp"
 #include "supervise/first_failure.hpp"
 

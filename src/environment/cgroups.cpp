@@ -2,6 +2,7 @@
 #include "environment/cgroups.hpp"
 
 #include "base/text.hpp"
+#include "environment/mounts.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -41,36 +42,12 @@ std::vector<Hierarchy> read_groups(std::string_view controller) {
   return hierarchies;
 }
 
-/// One mount, from a line of mountinfo.
-struct Mount {
-  std::string root;
-  std::string point;
-  std::string type;
-  std::string options;
-};
-
-/// Lines are "id parent dev root mount options [tags] - type device super-options". Empty: not of type cgroup, as
-/// most of them.
-std::optional<Mount> parse_cgroup_mount(const std::string& line) {
-  const std::size_t dash = line.find(" - cgroup");
-  if (dash == std::string::npos) {
-    return std::nullopt;
-  }
-  constexpr std::size_t kBefore = 5;
-  constexpr std::size_t kBehind = 3;
-  const std::vector<std::string> before = split(line.substr(0, dash), ' ');
-  const std::vector<std::string> behind = split(line.substr(dash + 3), ' ');
-  if (before.size() < kBefore || behind.size() < kBehind) {
-    return std::nullopt;
-  }
-  return Mount{before[3], before[4], behind[0], behind[2]};
-}
-
 std::vector<Mount> read_cgroup_mounts() {
   std::vector<Mount> mounts;
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    if (auto mount = parse_cgroup_mount(line)) {
+    const bool is_cgroup = line.find(" - cgroup") != std::string::npos;  // as few of them are
+    if (auto mount = is_cgroup ? parse_mount(line) : std::nullopt) {
       mounts.push_back(std::move(*mount));
     }
   }

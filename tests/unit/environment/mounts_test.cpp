@@ -1,5 +1,5 @@
 // Finds the mount of a path, and tells whether that is a network file system.
-#include "environment/network_mounts.hpp"
+#include "environment/mounts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Finds the mount that has a path, and knows the types of network file systems.
-#include "environment/network_mounts.hpp"
+// Parses mounts, finds the one that has a path, and knows the types of network file systems.
+#include "environment/mounts.hpp"
 
 #include "base/file_io.hpp"
 #include "base/text.hpp"
@@ -41,20 +41,32 @@ bool is_below(std::string_view path, std::string_view point) {
 
 }  // namespace
 
+std::optional<Mount> parse_mount(const std::string& line) {
+  constexpr std::string_view kDash = " - ";
+  constexpr std::size_t kBefore = 5;
+  constexpr std::size_t kBehind = 3;
+  const std::size_t dash = line.find(kDash);
+  if (dash == std::string::npos) {
+    return std::nullopt;
+  }
+  const std::vector<std::string> before = split(line.substr(0, dash), ' ');
+  const std::vector<std::string> behind = split(line.substr(dash + kDash.size()), ' ');
+  if (before.size() < kBefore || behind.size() < kBehind) {
+    return std::nullopt;
+  }
+  return Mount{before[3], before[4], behind[0], behind[2]};
+}
+
 std::string network_type_in(std::string_view mounts, std::string_view path) {
-  constexpr std::size_t kPoint = 4;
   std::string nearest;
   std::string type;
   for (const std::string& line : split(mounts, '\n')) {
-    const std::size_t dash = line.find(" - ");
-    const std::vector<std::string> fields = split(line.substr(0, dash), ' ');
-    if (dash == std::string::npos || fields.size() <= kPoint) {
-      continue;
-    }
-    const std::string point = unescape_mount(fields[kPoint]);
-    if (is_below(path, point) && point.size() >= nearest.size()) {  // of two at one point the later one is seen
+    const std::optional<Mount> mount = parse_mount(line);
+    const std::string point = mount ? unescape_mount(mount->point) : "";
+    if (mount && is_below(path, point) &&
+        point.size() >= nearest.size()) {  // of two at one point the later one is seen
       nearest = point;
-      type = split(line.substr(dash + 3), ' ').front();
+      type = mount->type;
     }
   }
   return contains(kNetworkTypes, type) ? type : "";

@@ -1,0 +1,30 @@
+#pragma once
+
+// Reads the kernel's list of mounts, and tells by it whether a path is on a network file system: no file system is asked, since it may
+// hang.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// One mount, from a line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+struct Mount {
+  std::string root;   ///< the part of the file system that is mounted
+  std::string point;  ///< where it is mounted, with escapes such as "\040"
+  std::string type;
+  std::string options;  ///< of the file system
+};
+
+/// Lines are "id parent dev root point options [tags] - type device options". Empty: it is no such line.
+[[nodiscard]] std::optional<Mount> parse_mount(const std::string& line);
+
+/// The type, such as "nfs4", of the network file system that has the path; empty: another one has it. Links on the way are not followed.
+/// `mounts` is /proc/self/mountinfo, `path` absolute. Pure.
+[[nodiscard]] std::string network_type_in(std::string_view mounts, std::string_view path);
+
+/// Asks for the mounts of this process.
+[[nodiscard]] std::string network_type_of(std::string_view path);
+
+}  // namespace muster
