@@ -146,6 +146,9 @@ std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int sign
 }
 
 std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal) {
+  if (programs.size() < 2 || signal == SIGINT) {  // shells catch SIGINT themselves
+    return {};
+  }
   const auto has = [](const Process& one, const char* set, int number) {
     return has_signal("/proc/" + std::to_string(one.pid) + "/status", {set}, number);
   };
@@ -157,8 +160,7 @@ std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int s
   };
   std::set<pid_t> left;
   for (const Process& shell : programs) {
-    const bool has_handler = signal != SIGINT && has(shell, "SigCgt", signal);  // shells catch SIGINT themselves
-    const bool decides = has_handler && std::ranges::all_of(programs, [&](const Process& one) {
+    const bool decides = has(shell, "SigCgt", signal) && std::ranges::all_of(programs, [&](const Process& one) {
                            return one.parent != shell.pid || is_in_background(one, shell);
                          });
     for (const Process& one : programs) {
