@@ -89,6 +89,34 @@ bool waits_for_signals(const std::string& thread) {
   return file >> number && number == SYS_rt_sigtimedwait;
 }
 
+bool has_signal(const Process& process, const char* set, int signal) {
+  return has_signal("/proc/" + std::to_string(process.pid) + "/status", {set}, signal);
+}
+
+/// By `&`, a shell starts a process that ignores SIGINT and SIGQUIT (POSIX, "Asynchronous Lists"), or with job control,
+/// which catches no SIGINT, one in a process group of its own.
+bool is_in_background(const Process& process, const Process& shell) {
+  const bool ignores = has_signal(process, "SigIgn", SIGQUIT) || has_signal(process, "SigIgn", SIGINT);
+  return ignores ? !has_signal(shell, "SigIgn", SIGINT)
+                 : ::getpgid(process.pid) == process.pid && !has_signal(shell, "SigCgt", SIGINT);
+}
+
+/// The programs below shells that catch the signal and wait for programs in the background alone. Shells come before
+/// what they have started.
+std::set<pid_t> left_to_handlers(const std::vector<Process>& programs, int signal) {
+  std::set<pid_t> left;
+  for (const Process& shell : programs) {
+    std::vector<Process> started;
+    add_started(started, programs, shell.pid);
+    const bool decides = has_signal(shell, "SigCgt", signal) &&
+                         std::ranges::all_of(started, [&](const Process& one) { return is_in_background(one, shell); });
+    if (decides || left.contains(shell.pid)) {
+      std::ranges::transform(started, std::inserter(left, left.end()), &Process::pid);
+    }
+  }
+  return left;
+}
+
 }  // namespace
 
 bool runs_shell(const Process& process) {
@@ -149,26 +177,7 @@ std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int s
   if (programs.size() < 2 || signal == SIGINT) {  // shells catch SIGINT themselves
     return {};
   }
-  const auto has = [](const Process& one, const char* set, int number) {
-    return has_signal("/proc/" + std::to_string(one.pid) + "/status", {set}, number);
-  };
-  // By `&`, a shell starts a process that ignores SIGINT and SIGQUIT (POSIX, "Asynchronous Lists"), or with job control, which
-  // catches no SIGINT, one in a process group of its own.
-  const auto is_in_background = [&](const Process& one, const Process& shell) {
-    const bool ignores = has(one, "SigIgn", SIGQUIT) || has(one, "SigIgn", SIGINT);
-    return ignores ? !has(shell, "SigIgn", SIGINT) : ::getpgid(one.pid) == one.pid && !has(shell, "SigCgt", SIGINT);
-  };
-  std::set<pid_t> left;
-  for (const Process& shell : programs) {
-    const bool decides = has(shell, "SigCgt", signal) && std::ranges::all_of(programs, [&](const Process& one) {
-                           return one.parent != shell.pid || is_in_background(one, shell);
-                         });
-    for (const Process& one : programs) {
-      if (one.parent == shell.pid && (decides || left.contains(shell.pid))) {
-        left.insert(one.pid);
-      }
-    }
-  }
+  const std::set<pid_t> left = left_to_handlers(programs, signal);
   const auto begin = std::stable_partition(programs.begin(), programs.end(),
                                            [&](const Process& one) { return !left.contains(one.pid); });
   std::vector<Process> taken(begin, programs.end());
