@@ -52,8 +52,7 @@ std::string problem_of_parents(const std::filesystem::path& place) {
       return system_error("it cannot be read", errno).message;
     }
     const bool is_trusted = status.st_uid == 0 || status.st_uid == ::geteuid();
-    const bool is_shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;
-    if (!is_trusted || is_shared) {
+    if (!is_trusted || is_open_to_renames(status)) {
       return "other users can exchange what is in '" + there.string() + "'";
     }
     if (there == there.root_path()) {

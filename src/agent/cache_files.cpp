@@ -43,11 +43,6 @@ UniqueFd open_folder(int parent, const std::string& name) {
   return UniqueFd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-bool is_owners_alone(int folder) {
-  struct stat status {};
-  return ::fstat(folder, &status) == 0 && is_writable_by_alone(status, ::geteuid());
-}
-
 /// The folder of this node, and the user whose caches beside it are meant.
 struct Root {
   UniqueFd file;
@@ -60,7 +55,7 @@ Result<Root> open_root(const CachePlaces& places) {
   if (!root.file) {
     return system_error("cannot open '" + places.folder + "'", errno);
   }
-  if (!is_owners_alone(root.file.get())) {
+  if (!is_writable_by_alone(root.file.get(), ::geteuid())) {
     return Error{ErrorKind::BadData, "'" + places.folder + "' belongs to somebody else"};
   }
   return root;
@@ -85,7 +80,7 @@ UniqueFd open_parent(int root, const std::string& path, Missing missing) {
       (void)::mkdirat(folder.get(), name.c_str(), kFolderMode);
     }
     folder = open_folder(folder.get(), name);
-    if (path.starts_with("..") && begin > 0 && !is_owners_alone(folder.get())) {
+    if (path.starts_with("..") && begin > 0 && !is_writable_by_alone(folder.get(), ::geteuid())) {
       return {};
     }
     begin = end + 1;

@@ -142,6 +142,15 @@ bool is_writable_by_alone(const struct stat& status, uid_t user) {
   return status.st_uid == user && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+bool is_writable_by_alone(int file, uid_t user) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && is_writable_by_alone(status, user);
+}
+
+bool is_open_to_renames(const struct stat& folder) {
+  return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (folder.st_mode & S_ISVTX) == 0;
+}
+
 Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode) {
   const std::string made = path + ".new";
   (void)::unlink(made.c_str());  // of a run that was killed, or a stranger's pipe, at which we would wait

@@ -108,6 +108,12 @@ struct WriteResult {
 
 /// True if the file or folder belongs to the user, and nobody else may write it.
 [[nodiscard]] bool is_writable_by_alone(const struct stat& status, uid_t user);
+/// Asks this of an open file or folder.
+[[nodiscard]] bool is_writable_by_alone(int file, uid_t user);
+
+/// True if users other than the owner can rename or remove what others have put into this folder: the group or all may
+/// write there, and it has no sticky bit.
+[[nodiscard]] bool is_open_to_renames(const struct stat& folder);
 
 inline constexpr mode_t kPrivateFileMode = 0600;
 

@@ -135,18 +135,13 @@ class LogFolders {
   static constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
   [[nodiscard]] UniqueFd open_in(int parent, const fs::path& name) const {
-    const int how = kFolder | (is_first_ || ::geteuid() != 0 || is_roots_alone(parent) ? 0 : O_NOFOLLOW);
+    const int how = kFolder | (is_first_ || ::geteuid() != 0 || is_writable_by_alone(parent, 0) ? 0 : O_NOFOLLOW);
     const char* const shown = name.empty() ? "." : name.c_str();  // of a path that ends with a slash
     UniqueFd found(::openat(parent, shown, how));
     if (!found && errno == ENOENT && (::mkdirat(parent, shown, 0777) == 0 || errno == EEXIST)) {
       found = UniqueFd(::openat(parent, shown, how));
     }
     return found;
-  }
-
-  static bool is_roots_alone(int folder) {
-    struct stat status {};
-    return ::fstat(folder, &status) == 0 && is_writable_by_alone(status, 0);
   }
 
   void hold(const fs::path& folder, const UniqueFd& found) {
