@@ -219,9 +219,9 @@ class Notes(object):
 
 
 class Pace(object):
-    """Sleeps between imports: nine times as long as they took the CPU where this process has to wait for one, since a job that uses all
-    CPUs is slowed also by a process of the lowest priority; and three times where muster cannot lower the priority. Notes which top-level
-    modules the imports look for, also in vain. Stands in sys.meta_path, and finds no module."""
+    """Sleeps between imports: nineteen times as long as they took the CPU once this process had to wait for one, since a job that uses
+    all CPUs is slowed also by a process of the lowest priority; and three times where muster cannot lower the priority. Notes which
+    top-level modules the imports look for, also in vain. Stands in sys.meta_path, and finds no module."""
 
     MOST_SECONDS = 10  # at once, so that muster sees it work
 
@@ -246,9 +246,10 @@ class Pace(object):
             self.names.add(name)
         used, waited = self.look()
         took = used - self.used
-        factor = self.factor if waited - self.waited < took / 4 else 9
-        if factor * took > 0:
-            self.time.sleep(min(factor * took, self.MOST_SECONDS))
+        if not waited - self.waited < max(took / 4, 0.001):  # nor where the kernel does not tell
+            self.factor = 19
+        if self.factor * took > 0:
+            self.time.sleep(min(self.factor * took, self.MOST_SECONDS))
         self.used, self.waited = self.look()
 
 
