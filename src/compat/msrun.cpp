@@ -18,7 +18,8 @@ constexpr auto kMsrunOptions = std::to_array<CompatOption>({
     {"worker_num", '\0', "N", Better,
      "Workers of the job, 8 if it is not given. The nodes may have different numbers of them.", "total-workers"},
     {"local_worker_num", '\0', "N", Same,
-     "Workers on this node, 8 if it is not given. As many as --worker_num: the job has one node.", "nproc-per-node"},
+     "Workers on this node, 8 if it is not given. If it is equal to --worker_num, the job has one node.",
+     "nproc-per-node"},
     {"master_addr", '\0', "HOST", Better,
      "A name, an address of IPv4 or IPv6, or that of a service. If it is not given, the platform says it."},
     {"master_port", '\0', "PORT", Better,
@@ -114,7 +115,7 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   }
   const auto rank = find_set(t, "node-rank");
   if (workers.local == workers.total) {
-    t.set("nnodes", {"1", local.source});
+    t.set("nnodes", {"1", t.find("worker-num") ? local.source : total.source});
     if (rank && rank->value != "0") {
       t.ignore("node-rank", "node-rank", "all workers of the job are on this node");
     }
