@@ -28,113 +28,119 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "cpu.",
      kReadByCode, "auto gpu npu xpu cpu"},
     {"devices", "LIST", "Job",
-     "Devices of this node for the job, such as 0,2,4-7: a worker for each, and all of them see these. Default: those "
-     "that are visible.",
+     "Devices of this node that the job uses, such as 0,2,4-7. muster starts a worker for each of them, and each "
+     "worker sees all of them. Default: all visible devices.",
      kInto<&Options::devices, read_text>},
-    {"nnodes", "N", "Job", "Nodes of the job, or MIN:MAX such as 2:4. Default: what the platform says, else 1."},
+    {"nnodes", "N", "Job",
+     "Number of nodes in the job, or MIN:MAX such as 2:4. Default: what the platform says, else 1."},
     {"total-workers", "N", "Job",
-     "The job is complete when its nodes have so many workers together, as with msrun's --worker_num; instead of "
-     "--nnodes."},
-    {"node-rank", "R", "Job", "Which of the nodes this is, from 0. Default: what the platform says, else by arrival."},
-    {"master-addr", "HOST", "Job", "Address of the node with rank 0, where agents and workers meet."},
-    {"master-port", "PORT", "Job", "Port there. Default: 29500; a free port when the job has one node."},
+     "Number of workers in the whole job, as msrun's --worker_num. The start waits until the nodes have that many "
+     "together. Use it instead of --nnodes."},
+    {"node-rank", "R", "Job",
+     "Rank of this node, from 0. Default: what the platform says, else the order in which nodes join."},
+    {"master-addr", "HOST", "Job", "Address of the node with rank 0. Agents and workers connect to it."},
+    {"master-port", "PORT", "Job", "Port of --master-addr. Default: 29500, or a free port if the job has one node."},
     {"job-id", "NAME", "Job",
-     "Name of the job: agents that name another one do not join. Default: what the platform says, else none."},
-    {"module", "NAME", "Job", "Run a Python module, as python3 -m does. The rest are its arguments.", kReadByCode,
-     nullptr, 'm'},
-    {"no-python", nullptr, "Job", "Execute a .py file itself instead of giving it to Python."},
+     "Name of the job. Agents with different names do not join each other. Default: what the platform says, else "
+     "none."},
+    {"module", "NAME", "Job", "Run this Python module, as python3 -m does. What follows are its arguments.",
+     kReadByCode, nullptr, 'm'},
+    {"no-python", nullptr, "Job", "Execute a .py file directly instead of passing it to Python."},
     {"platform", "NAME", "Job",
-     "Who describes the cluster: flags, single, or a platform by its name in docs/platforms.md; ^NAME asks all but "
-     "that one. Default: detected.",
+     "Where muster reads the nodes of the job from: flags, single, or the name of a platform in docs/platforms.md. "
+     "^NAME: any platform but this one. Default: muster detects it.",
      kReadByCode, ""},  // with_platforms adds the names
     {"mode", "NAME", "Job",
-     "How workers are started: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, deepspeed, "
+     "How muster starts the workers: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, deepspeed, "
      "accelerate, accelerate-single, paddle or mpirun.",
      kReadByCode,
      "auto torchrun msrun msrun-simulation ranktable ps once jax deepspeed accelerate accelerate-single paddle mpirun"},
     {"mpi-start", "WAY", "Job",
-     "How ranks of MPI are started: pmix (by muster itself), agent (by mpirun, without ssh), ssh (by mpirun and sshd), "
-     "or auto, the default: the first of these that works on all nodes.",
+     "How MPI ranks are started: pmix (by muster itself), agent (by mpirun, without ssh), ssh (by mpirun and "
+     "sshd), or auto (the first of these that works on all nodes; the default).",
      kReadByCode, "auto pmix agent ssh"},
     {"mpirun-options", "WORDS", "Job",
-     "Options that mpirun is given as they are, such as '--mca btl self,tcp'. Only agent and ssh can do that."},
-    {"template", "FILE", "Job", "A mode of your own, described in docs/modes.md."},
+     "Options that muster passes to mpirun unchanged, such as '--mca btl self,tcp'. Only --mpi-start agent and ssh "
+     "use mpirun."},
+    {"template", "FILE", "Job", "A file that describes a mode of your own: docs/modes.md."},
     {"roles", "NUMBERS", "Job",
-     "How many processes of each role the job has, such as chief=1,worker=2,ps=2, dealt to the nodes in turn."},
+     "Number of processes of each role, such as chief=1,worker=2,ps=2. muster deals them out to the nodes in turn."},
     {"template-arguments", "WHEN", "Job",
-     "Whether the mode's arguments follow the program's own: auto (unless TF_CONFIG comes from the platform), always, "
-     "never.",
+     "Whether muster adds the mode's arguments after the program's own: auto (yes, unless TF_CONFIG comes from the "
+     "platform), always, never.",
      kInto<&JobRequest::template_arguments,
            read_word<"auto, always or never", GiveArguments::Auto, GiveArguments::Always, GiveArguments::Never>>,
      "auto always never"},
-    {"fill-arguments", nullptr, "Job", "Fill placeholders such as {global_rank} in the program's arguments, too.",
+    {"fill-arguments", nullptr, "Job", "Replace placeholders such as {global_rank} in the program's arguments.",
      kInto<&JobRequest::fills_arguments, read_whether_on>},
     {"success-roles", "ROLES", "Job",
-     "Roles that must end with 0 for the job to succeed, such as chief,evaluator. Default: what the mode says.",
+     "The job succeeds when all processes of these roles end with 0, such as chief,evaluator. Default: what the "
+     "mode says.",
      kInto<&JobRequest::success_roles, read_success_roles>},
     {"store", "WHO", "Job",
-     "Who serves the store by which ranks of PyTorch meet: agent (the leader, so rank 0 may end first) or worker (rank "
-     "0). Default: agent under torchrun's command line and MA_RUN_METHOD=torchrun, else worker.",
+     "Who runs the store through which PyTorch's ranks find each other: agent (the leader's muster, so that rank 0 "
+     "may end first) or worker (rank 0). Default: agent with 'muster torchrun' and MA_RUN_METHOD=torchrun, else "
+     "worker.",
      kInto<&JobRequest::hosts_store, read_agent_store>, "agent worker"},
-    {"virtual-local-rank", nullptr, "Job", "Show each worker its own device alone, and tell it LOCAL_RANK 0.",
+    {"virtual-local-rank", nullptr, "Job", "Let each worker see only its own device, with LOCAL_RANK 0.",
      kInto<&JobRequest::masks_devices, read_whether_on>},
     {"set", "NAME=VALUE", "Job",
-     "Give a parameter of the mode a value; may be repeated. As a variable: several, separated by blanks."},
+     "Set a parameter of the mode. May be given several times; in the variable, separate them by blanks."},
     {"rank-table", "WHERE", "Job",
-     "The rank table of Ascend devices: a file, the folder in which a controller writes it, or generate: the nodes "
-     "make one of what each of them has. Default: where the platform has it.",
+     "The rank table of Ascend devices: a file, a folder into which a controller writes it, or generate (muster "
+     "makes it from what each node has). Default: where the platform puts it.",
      kReadByCode, "generate"},
     {"hccn-conf", "FILE", "Job",
-     "The addresses of this node's Ascend devices, where the table is generated: as /etc/hccn.conf, or what hccn_tool "
-     "prints. Default: /etc/hccn.conf."},
+     "File with the addresses of this node's Ascend devices, for a generated rank table: /etc/hccn.conf, or the "
+     "output of hccn_tool. Default: /etc/hccn.conf."},
     {"inputs-timeout", "SECONDS", "Job",
-     "How long to wait for files that somebody else writes, such as a rank table, before anything is started. Default: "
-     "600.",
+     "How long the start waits for files that others write, such as a rank table. Default: 600.",
      kInto<&GangOptions::inputs_timeout, read_seconds>},
-    {"rank-table-timeout", "SECONDS", "Job", "The same where that is a rank table. Default: --inputs-timeout.",
+    {"rank-table-timeout", "SECONDS", "Job", "How long the start waits for the rank table. Default: --inputs-timeout.",
      kInto<&GangOptions::inputs_timeout, read_seconds>},
     {"topology", "FILE", "Job",
-     "Lines of a node of the rank table and its switches from the top, such as gpu-0 core/leaf-1: ranks follow the "
-     "switches."},
+     "File with a line for each node: its name in the rank table, then its switches from the top, such as 'gpu-0 "
+     "core/leaf-1'. Nodes of one switch get ranks beside each other."},
     {"numa-binding", "FORM", "Binding",
-     "CPUs near the worker's accelerator: those of its NUMA node (node) or socket, a share of that node for each "
-     "worker (exclusive), or the cores of one last-level cache (core-complex).",
+     "Bind each worker to CPUs near its accelerator: all CPUs of the NUMA node (node) or of the socket (socket), "
+     "its own share of the node's CPUs (exclusive), or the CPUs of one last-level cache (core-complex).",
      kReadByCode, "node socket exclusive core-complex"},
     {"bind-core", "WHAT", "Binding",
-     "CPUs of each worker: True (as exclusive), False, or JSON by device such as {\"device0\":[\"0-9\"]}, or a file of "
-     "it that ends in .json.",
+     "CPUs of each worker: True (as --numa-binding exclusive), False, JSON by device such as "
+     "{\"device0\":[\"0-9\"]}, or a .json file.",
      kReadByCode, "True False"},
     {"bind-numa", "WHAT", "Binding",
-     "CPUs and memory of each worker by NUMA node: True (those of its accelerator), False, or JSON such as "
-     "{\"device0\":[\"0\"]}, or a file that ends in .json.",
+     "NUMA nodes whose CPUs and memory each worker uses: True (that of its accelerator), False, JSON such as "
+     "{\"device0\":[\"0\"]}, or a .json file.",
      kReadByCode, "True False"},
     {"hosts", "LIST", "Other hosts",
-     "Start the agents of the job on these hosts, such as a:8,b:8 or gpu[01-04]:8, the first of which leads."},
+     "Start the job on these hosts, such as a:8,b:8 or gpu[01-04]:8. The first host leads."},
     {"hostfile", "FILE", "Other hosts",
-     "The same from a file with a host on each line, as mpirun and deepspeed read it."},
+     "Start the job on the hosts in this file, one on each line, as for mpirun and deepspeed."},
     {"remote-shell", "COMMAND", "Other hosts",
-     "What executes a command on a host, such as 'ssh -p 2222'. Default: ssh, and inside an allocation of Slurm srun."},
+     "Command that runs a command on another host, such as 'ssh -p 2222'. Default: ssh; inside a Slurm allocation "
+     "srun."},
     {"forward-env", "NAMES", "Other hosts",
-     "Variables that go along, such as MY_KEY,MY_APP_*, beside the usual ones; 'none' in front: instead of them."},
+     "More variables to pass to the other hosts, such as MY_KEY,MY_APP_*. With 'none' first, pass only these."},
     {"worker-port", "PORT", "Several nodes",
-     "Port on the leader where the workers meet. Default: a free one, new at each start."},
+     "Port on the leader's node through which workers connect to each other. Default: a free port, new for each "
+     "attempt."},
     {"gang-port", "PORT", "Several nodes",
-     "Port on the leader where the agents meet. Default: --master-port, or if the workers have that, the port above "
-     "it."},
-    {"gang-timeout", "SECONDS", "Several nodes",
-     "How long to wait for all nodes before anything is started. Default: 900.",
+     "Port on the leader's node to which agents connect. Default: --master-port, or the next port if the workers "
+     "use that one."},
+    {"gang-timeout", "SECONDS", "Several nodes", "How long the start waits for all nodes to join. Default: 900.",
      kInto<&GangOptions::timeout, read_positive_seconds>},
     {"last-call", "SECONDS", "Several nodes",
-     "With --nnodes MIN:MAX, how long to wait for more nodes once MIN are here. Default: 30.",
+     "With --nnodes MIN:MAX: how long the start waits for more nodes once MIN have joined. Default: 30.",
      kInto<&GangOptions::last_call, read_seconds>},
     {"lead", "WHEN", "Several nodes",
-     "When this node leads: auto (with node rank 0, without ranks where --master-addr is its own), reached (also once "
-     "another node reaches it through that address, as through a Service or a published port), or never. Default: "
-     "auto.",
+     "When this node leads the job: auto (it has node rank 0, or --master-addr is its own if nodes have no ranks), "
+     "reached (also when another node reaches it through --master-addr, as through a Service or a published port), "
+     "or never. Default: auto.",
      kInto<&GangOptions::lead, read_lead>},
     {"scale-up", "WHEN", "Several nodes",
-     "With --nnodes MIN:MAX, when a node takes part that comes while the job runs: at the next restart (the default), "
-     "or now, by starting all workers again, which counts as no restart.",
+     "With --nnodes MIN:MAX: when a node that comes later takes part: restart (at the next restart, the default), "
+     "or now (muster restarts all workers for it; this does not count as a restart).",
      kInto<&GangOptions::scale_up, read_word<"restart or now", ScaleUp::AtRestart, ScaleUp::Now>>},
     {"preflight", "WHEN", "Several nodes",
      "Compare drivers, devices, ports, limits, clocks and more of the nodes when they meet, and name a node that "
@@ -144,23 +150,26 @@ constexpr auto kOptionRows = std::to_array<Option>({
            read_word<"auto, strict or off", ComparesNodes::Auto, ComparesNodes::Strictly, ComparesNodes::Never>>,
      "auto strict off"},
     {"heartbeat-timeout", "SECONDS", "Several nodes",
-     "Silence after which a node or the leader is lost, 1 to 3600. Default: 8.",
+     "Time without a heartbeat after which a node, or the leader, counts as lost, 1 to 3600. Default: 8.",
      kInto<&GangOptions::heartbeat_timeout, read_seconds_from<1, 3600>>},
     {"token-file", "FILE", "Several nodes",
-     "Its content is a secret that all agents must share. Or give the secret itself as the variable MUSTER_TOKEN.",
+     "File with a secret; agents with another secret cannot join. Or put the secret itself into the variable "
+     "MUSTER_TOKEN.",
      kInto<&GangOptions::token_file, read_file_name>},
-    {"max-restarts", "N", "Restarting", "How often all workers are started again when one fails. Default: 0."},
-    {"restart-window", "SECONDS", "Restarting", "Restarts that are older than this do not count. Default: all count.",
+    {"max-restarts", "N", "Restarting", "How many times muster restarts all workers after one has failed. Default: 0."},
+    {"restart-window", "SECONDS", "Restarting",
+     "Count only the restarts of this last period for --max-restarts. Default: count all.",
      kInto<&RestartPolicy::window, read_positive_seconds>},
     {"restart-backoff", "SECONDS", "Restarting",
-     "Wait before the second restart in a row, doubled each time up to a minute; the first one is at once. Default: 1.",
+     "Wait before the second restart in a row; the wait doubles each time, up to a minute. The first restart is at "
+     "once. Default: 1.",
      kInto<&RestartPolicy::backoff, read_seconds>},
     {"no-progress-limit", "N", "Restarting",
-     "Attempts in a row without progress after which the job ends with 93; 0 means never. Default: 3.",
+     "Number of attempts in a row without progress after which the job ends with 93; 0: no limit. Default: 3.",
      kInto<&RestartPolicy::no_progress_limit, read_number<0, 1'000'000, "a number of attempts">>},
     {"progress-file", "FILE", "Restarting",
-     "An attempt made progress if this file has changed. Without it, one that fails within a minute on the same rank "
-     "in the same way as the one before made none.",
+     "An attempt made progress if this file has changed. Without the option, an attempt made no progress if it "
+     "failed within a minute, on the same rank and in the same way as the attempt before.",
      kInto<&RestartPolicy::progress_file, read_file_name>},
     {"standby", "WHAT", "Restarting",
      "Keep a process ready for each rank of a Python program, which has imported what the program imports, so that a "
@@ -168,8 +177,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "import, such as torch,numpy. off is the default.",
      kInto<&StandbyOptions::modules, standby::read_modules>},
     {"standby-after", "SECONDS", "Restarting",
-     "The first standby is made so long after the workers have started, when they are done with their own imports. "
-     "Default: 60.",
+     "How long after the start of the workers muster makes the first standby. Choose it longer than the imports "
+     "take. Default: 60.",
      kInto<&StandbyOptions::after, read_seconds>},
     {"compile-cache", "DIR", "First step",
      "Keep what compilers make (torch.compile, Triton, and others) in this shared folder, and put it onto each node's "
@@ -177,128 +186,136 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "the workers start. off is the default.",
      kInto<&CacheOptions::store, read_cache_store>},
     {"grace", "SECONDS", "Stopping",
-     "Time between asking workers to end (SIGTERM) and killing them. Default: 30. A repeated request leaves it as it "
-     "is; "
-     "SIGINT (Ctrl-C) after a request kills at once.",
+     "Time that workers have to end after a request (SIGTERM) before they are killed. Default: 30. A second "
+     "request does not shorten it; SIGINT (Ctrl-C) after a request kills at once.",
      kInto<&RunOptions::grace, read_seconds>},
     {"signals-to-handle", "NAMES", "Stopping",
-     "Signals that ask the job to end, besides SIGTERM, SIGINT, SIGHUP and SIGQUIT, such as SIGUSR1,SIGUSR2.",
+     "More signals that ask the job to end, besides SIGTERM, SIGINT, SIGHUP and SIGQUIT, such as SIGUSR1,SIGUSR2.",
      kInto<&RunOptions::stop_signals, StopSignals::read>},
     {"on-early-exit", "WHAT", "Stopping",
-     "When a rank ends with 0 and others go on: wait for them (the default), or fail.",
+     "When a rank ends with 0 while others run: wait for the others (the default), or fail.",
      kInto<&GangOptions::on_early_exit, read_word<"wait or fail", OnEarlyExit::Wait, OnEarlyExit::Fail>>, "wait fail"},
     {"early-exit-timeout", "SECONDS", "Stopping",
-     "How long ranks may go on after the first one ended with 0. Default: no limit with wait, 10 with fail.",
+     "How long the other ranks may run after the first one has ended with 0. Default: no limit with "
+     "--on-early-exit wait, 10 with --on-early-exit fail.",
      kInto<&GangOptions::early_exit_timeout, read_positive_seconds>},
     {"hang-report", "SECONDS", "Hangs",
-     "Say where the ranks are when none has written a line for so long, and which of them keep the others waiting. "
-     "0 means never. Default: 60.",
+     "After this time without a line from any rank, print where the ranks are, and which rank keeps the others "
+     "waiting. 0: never. Default: 60.",
      kInto<&HangOptions::report, read_seconds>},
     {"hang-timeout", "SECONDS", "Hangs",
-     "End a job that hangs when no rank has written a line for so long, as after a failure: the ranks that keep the "
-     "others waiting get SIGABRT, and the exit code is 86. It takes Python 3.13, or py-spy beside an older one, to see "
-     "that; a rank that polls counts as working. 0 means never. Default: 0.",
+     "End a job that hangs after this time without a line from any rank. The ranks that keep the others waiting "
+     "get SIGABRT, and the exit code is 86. This needs Python 3.13, or py-spy for an older Python. A rank that "
+     "polls counts as working. 0: never. Default: 0.",
      kInto<&HangOptions::timeout, read_seconds>},
     {"first-meeting-timeout", "SECONDS", "Hangs",
-     "Likewise before the ranks have met for the first time, such as in init_process_group, which --hang-timeout waits "
-     "for without a limit. 0 means never. Default: 0.",
+     "As --hang-timeout, but only until all ranks have communicated for the first time, for example in "
+     "init_process_group. Until then --hang-timeout does not apply. 0: never. Default: 0.",
      kInto<&HangOptions::first_meeting, read_seconds>},
     {"hang-ask", "LIST", "Hangs",
-     "What is asked where the ranks are, beside the kernel: stacks, py-spy, recorder (of PyTorch), or none. With nccl "
-     "the workers get NCCL_RAS_ADDR, for 'muster stacks --ask-nccl'. Default: stacks,py-spy,recorder.",
+     "What muster asks, besides the kernel, to find out where the ranks are: stacks, py-spy, recorder (PyTorch's "
+     "flight recorder), or none. With nccl, workers also get NCCL_RAS_ADDR, which 'muster stacks --ask-nccl' "
+     "needs. Default: stacks,py-spy,recorder.",
      kInto<&HangOptions::asks, hang::read_questions>},
     {"on-hang", "COMMAND", "Hangs",
-     "Run this command on each node, by /bin/sh, when a hang is reported: once until the job moves again, for 30 s at "
-     "most.",
+     "Command that /bin/sh runs on each node when a hang is reported. It runs once for each hang, for at most 30 "
+     "s.",
      kInto<&HangOptions::command, read_text>},
     {"suspend-signal", "SIGNAL", "Suspending",
-     "This signal is a notice that the job is to give way, and no request to end: TERM under Kubernetes, USR1 with "
-     "sbatch --signal=B:USR1@120.",
+     "A signal that is a notice to suspend the job and not a request to end: TERM on Kubernetes, USR1 with sbatch "
+     "--signal=B:USR1@120.",
      kInto<&SuspendOptions::signal, read_notice_signal>},
     {"suspend-timeout", "SECONDS", "Suspending",
-     "Time for the workers to save after a notice; what the platform leaves may be less. Default: 60.",
+     "Time that workers have to save after a notice. The platform may leave less. Default: 60.",
      kInto<&GangOptions::suspend_timeout, read_seconds>},
     {"suspend-before-end", "SECONDS", "Suspending",
-     "A notice comes so long before the end of the allocation, which Slurm says in SLURM_JOB_END_TIME; Flux and LSF "
-     "are asked once (flux job timeleft, bjobs).",
+     "Suspend the job this long before its allocation ends. Slurm gives the end in SLURM_JOB_END_TIME; muster asks "
+     "Flux and LSF once (flux job timeleft, bjobs).",
      kInto<&SuspendOptions::before_end, read_positive_seconds>},
     {"watch-notices", "CLOUD", "Suspending",
-     "Ask the metadata server of this cloud every 5 seconds whether the machine is to be taken away. Default: none is "
-     "asked.",
+     "Ask the metadata server of this cloud every 5 seconds whether it will take the machine away. Default: ask "
+     "none.",
      kInto<&SuspendOptions::watched, read_word<"aws, gcp or azure", Cloud::Aws, Cloud::Gcp, Cloud::Azure>>,
      "aws gcp azure"},
     {"tell-workers-by", "SIGNAL", "Suspending",
-     "Workers get this signal at a notice, such as USR1 or TERM, besides the file that MUSTER_SUSPEND_FILE names.",
+     "Send this signal to the workers at a notice, such as USR1 or TERM, besides writing the file that "
+     "MUSTER_SUSPEND_FILE names.",
      kInto<&SuspendOptions::worker_signal, read_worker_signal>},
     {"compat-hfai", "WHEN", "Suspending",
-     "Scripts find a package hfai, where none is installed, and the module muster: auto (on HAI), always, never.",
+     "Whether scripts can import muster's replacement for the package hfai, where hfai is not installed, and the "
+     "module muster: auto (on HAI), always, never.",
      kReadByCode, "auto always never"},
     {"state-dir", "DIR", "Suspending",
-     "Keep what goes over runs of the job in DIR/<job id>: how many there were and how the last one ended, and what "
-     "the program puts there. Workers find it as MUSTER_JOB_STATE_DIR.",
+     "Folder that outlives a run: DIR/<job id> has the number of runs, how the last one ended, and what the "
+     "program writes there. Workers get its path in MUSTER_JOB_STATE_DIR.",
      kInto<&Options::state_dir, read_file_name>},
     {"stdin", "RANK", "Input and output",
-     "Local rank that gets standard input, all, which share it, or none. Default: the worker if there is only one.",
+     "Which worker reads standard input: a local rank, all (they share it), or none. Default: the worker, if there "
+     "is only one.",
      kReadByCode, "all none"},
-    {"log-dir", "DIR", "Input and output", "Also write each stream to DIR/attempt_<a>/<role>_<rank>.out and .err.",
+    {"log-dir", "DIR", "Input and output",
+     "Also write each worker's streams to DIR/attempt_<a>/<role>_<rank>.out and .err.",
      kInto<&JobRequest::log_dir, read_folder>},
     {"redirects", "WHAT", "Input and output",
-     "Streams that go only to files: 0 none, 1 output, 2 error, 3 both, or 0:1,11:2 by local rank.", kReadByCode,
-     nullptr, 'r'},
-    {"tee", "WHAT", "Input and output", "Streams that go to the console and to files, written as for --redirects.",
+     "Streams that go only to log files: 0 none, 1 output, 2 error, 3 both; or by local rank, such as 0:1,11:2.",
+     kReadByCode, nullptr, 'r'},
+    {"tee", "WHAT", "Input and output", "Streams that go to the console and to log files, written as for --redirects.",
      kReadByCode, nullptr, 't'},
     {"local-ranks-filter", "RANKS", "Input and output", "Show only these local ranks on the console, such as 0,3."},
     {"duplicate-stdout-filters", "TEXTS", "Input and output",
-     "Also write lines of standard output that hold one of these texts, such as loss,lr, to filtered_stdout.log in the "
-     "folder of the attempt; ,, is a comma.",
+     "Also write lines of standard output that contain one of these texts, such as loss,lr, to filtered_stdout.log "
+     "in the folder of the attempt. Write ,, for a comma.",
      kInto<&RunOptions::duplicate_out, LineFilter::read>},
-    {"duplicate-stderr-filters", "TEXTS", "Input and output", "The same for standard error and filtered_stderr.log.",
+    {"duplicate-stderr-filters", "TEXTS", "Input and output",
+     "Also write lines of standard error that contain one of these texts to filtered_stderr.log.",
      kInto<&RunOptions::duplicate_err, LineFilter::read>},
     {"prefix", "WHEN", "Input and output",
-     "Begin console lines with [rank], or [node:rank]: auto (unless the job has exactly one worker), terminal (the "
-     "same, and only on a terminal), always, never.",
+     "Whether console lines begin with [rank] or [node:rank]: auto (yes, unless the job has exactly one worker), "
+     "terminal (as auto, but only on a terminal), always, never.",
      kInto<&RunOptions::prefix, read_word<"auto, terminal, always or never", PrefixWhen::Auto, PrefixWhen::OnTerminal,
                                           PrefixWhen::Always, PrefixWhen::Never>>,
      "auto terminal always never"},
     {"prefix-template", "TEXT", "Input and output",
-     "What lines begin with instead, such as '[${role_name}${local_rank}]:'. Default: "
+     "Text with which console lines begin, such as '[${role_name}${local_rank}]:'. Default: "
      "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
     {"console-time", "FORM", "Input and output",
-     "Begin muster's lines with the time: off, relative (since the start), utc, local. utc,workers: the workers' "
-     "lines, too. Default: off where standard error is a terminal, else utc.",
+     "Begin muster's own lines with the time: off, relative (since the start), utc, local. With ',workers', such "
+     "as utc,workers, the workers' lines as well. Default: off on a terminal, else utc.",
      kInto<&RunOptions::console_times, read_console_times>, "off relative utc local"},
     {"color", "WHEN", "Input and output",
      "Colour on the console: auto (on a terminal, unless NO_COLOR is set), always, never.",
      kInto<&RunOptions::colour, read_when>, "auto always never"},
     {"tty", "WHEN", "Input and output",
-     "Workers write into pseudo-terminals: auto (what is shown on a terminal and kept in no file), always, never.",
+     "Whether workers write to a pseudo-terminal: auto (yes for output that goes to a terminal and to no file), "
+     "always, never.",
      kInto<&RunOptions::terminals, read_when>, "auto always never"},
     {"console-stall", "SECONDS", "Input and output",
-     "A console, or file, that takes no byte for so long is stalled: its lines are dropped and counted, the workers go "
-     "on. Default: 5.",
+     "A console or file that accepts no byte for this long is stalled. muster then drops and counts lines for it, "
+     "and the workers go on. Default: 5.",
      kInto<&RunOptions::console_stall, read_seconds>},
-    {"report", "FILE", "Input and output", "Write what happened to FILE, as JSON.",
+    {"report", "FILE", "Input and output", "Write a report of the job to FILE, as JSON.",
      kInto<&Options::report, read_file_name>},
     {"history", "N", "Input and output",
-     "Keep the reports of the newest N jobs of this user, which 'muster last' shows. Default: 20 where muster was "
-     "started on a terminal, else 0.",
+     "Keep the reports of this user's last N jobs, for 'muster last'. Default: 20 if muster was started on a "
+     "terminal, else 0.",
      kInto<&Options::history, read_number<0, 1'000, "a number of jobs">>},
     {"events", "FILE", "Input and output",
-     "Write each transition of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end. "
-     "With several nodes each adds its host's name to the file's.",
+     "Write the events of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end. "
+     "With several nodes, each adds its host's name to the name of the file.",
      kInto<&RunOptions::events, read_file_name>},
-    {"trace", "FILE", "Input and output", "The same as a trace for Perfetto and Chrome.",
+    {"trace", "FILE", "Input and output", "Write the same events to FILE as a trace for Perfetto and Chrome.",
      kInto<&RunOptions::trace, read_file_name>},
     {"metrics", "WHERE", "Input and output",
-     "Metrics of this node for Prometheus: an address such as :9400 that serves /metrics, or a file.",
+     "Where this node's metrics for Prometheus are: an address such as :9400, where muster serves /metrics, or a "
+     "file.",
      kInto<&RunOptions::metrics, read_file_name>},
     {"json", nullptr, "Input and output", "With plan and explain: print JSON.",
      kInto<&Options::is_json, read_whether_on>},
-    {"verbose", nullptr, "Help", "Say more, such as what muster waits for.",
+    {"verbose", nullptr, "Help", "Print more, such as what muster waits for.",
      kInto<&Options::is_verbose, read_whether_on>, nullptr, 'v'},
     {"help", nullptr, "Help", "Print this text.", kReadByCode, nullptr, 'h'},
     {"version", nullptr, "Help",
-     "Print the version; with --verbose, also what the program was built from and carries."},
+     "Print the version; with --verbose, also what the program was built from and contains."},
     {"print-completion", "SHELL", "Help", "Print the completions for bash or zsh.", {}, "bash zsh"},
     {"print-man", nullptr, "Help", "Print the manual page."},
 });
