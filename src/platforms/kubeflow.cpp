@@ -199,10 +199,10 @@ Result<> read_paddlejob(PlatformFacts& facts, const Snapshot& snapshot) {
   if (const auto name = first_set(snapshot, {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"})) {
     const auto role = *sourced_variable(snapshot, *name);
     facts.nodes.reset();
-    facts.no_nodes =
-        Error{error_kind(role.source), *name + " is '" + role.value +
-                                           "': this PaddleJob has Master replicas, which are parameter "
-                                           "servers; leave them out, or give --nnodes if all pods do the same"};
+    facts.no_nodes = Error{error_kind(role.source),
+                           *name + " is '" + role.value +
+                               "': this PaddleJob has Master replicas, which are parameter "
+                               "servers; leave them out, or give --nnodes if all pods run the same training"};
   }
   return {};
 }

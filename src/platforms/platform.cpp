@@ -230,8 +230,8 @@ Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& r
     return detect_platform(snapshot, request, roles, platform);
   }
   if (!find_sign(*platform, snapshot)) {
-    return Error{error_kind(wanted->source),
-                 wanted->source.name + " is '" + wanted->value + "', but " + describe_signs(*platform) + " is not set"};
+    return Error{error_kind(wanted->source), wanted->source.name + " is '" + wanted->value +
+                                                 "', but this is missing: " + describe_signs(*platform)};
   }
   return Choice{platform, wanted->value, wanted->source};
 }

@@ -34,8 +34,8 @@ bool is_in_step(const Snapshot& snapshot) {
   return step && *step != kInteractiveStep;
 }
 
-/// Outside of a step, no Slurm variable has this node's rank. With RANK and WORLD_SIZE, the allocation is only where
-/// the launcher was started.
+/// Outside of a step, no Slurm variable has this node's rank. If RANK and WORLD_SIZE are set there, another launcher has
+/// placed this node and was only started inside an allocation: then Slurm is not the platform.
 std::optional<std::string> find_slurm_sign(const Snapshot& snapshot) {
   const bool is_placed = snapshot.has("RANK") && snapshot.has("WORLD_SIZE");
   if (!snapshot.has("SLURM_JOB_ID") || (is_placed && !is_in_step(snapshot))) {
@@ -273,7 +273,7 @@ Result<> read_slurm(PlatformFacts& facts, const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kSlurm = {.name = "slurm",
-                         .sign_text = "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
+                         .sign_text = "SLURM_JOB_ID with one of SLURM_STEP_ID, SLURM_PROCID and SLURM_JOB_NUM_NODES",
                          .find_sign = find_slurm_sign,
                          .variables = {.restarts = "SLURM_RESTART_COUNT", .job_id = "SLURM_JOB_ID"},
                          .read = read_slurm,

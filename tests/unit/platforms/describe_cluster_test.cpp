@@ -69,10 +69,9 @@ TEST(DescribeCluster, ReadsOnlyTheGivenPlatform) {
 
 TEST(DescribeCluster, RefusesAPlatformThatIsNotThere) {
   EXPECT_EQ(described(node_with({}), flags({{"platform", "hai"}})),
-            "64: --platform is 'hai', but MARSV2_*, or MASTER_IP with the bare names is not set");
+            "64: --platform is 'hai', but this is missing: MARSV2_*, or MASTER_IP with the bare names");
   EXPECT_EQ(described(node_with(kHai), flags({{"platform", "volcano"}})),
-            "64: --platform is 'volcano', but VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS is "
-            "not set");
+            "64: --platform is 'volcano', but this is missing: VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS");
 }
 
 TEST(DescribeCluster, TakesARankThatThePlatformCannotFind) {
