@@ -150,7 +150,9 @@ std::vector<std::string> take_lines(json::value& report) {
   return lines;
 }
 
-/// Writes the report of the first node, or the remote launcher's own if it has ended the job.
+/// Makes the two functions by which the remote launcher reports at the end. One writes and keeps the report: the
+/// launcher's own if the launcher has ended the job, else that of the first node. The other prints the launcher's sentences
+/// in the first case, and warns if the report could not be written.
 LauncherExitReport make_words(const Options& options, const std::optional<ReportKeeper>& keeper) {
   LauncherExitReport words;
   if (options.report || keeper) {

@@ -55,7 +55,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       stop_(input, plan_, workers_, log_),
       calls_(input, plan_, workers_),
       deaths_(input.io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
-      silence_timer_(input.io, kSilentDelay, [this] { report_silent_workers(); }),
+      silence_timer_(input.io, kSilentDelay, [this] { report_closed_outputs(); }),
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
   const gang::GangOptions& options = input.run.job.gang.config.options;
@@ -176,7 +176,7 @@ void Attempt::poll_stops() {
     const bool is_from_terminal = terminal.is_ours() || (terminal.is_wanted() && asks_for_terminal);
     if (is_from_terminal && stopped.worker == starter_.reader()) {
       streams_.leave_rows();
-      terminal.stop_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
+      terminal.send_sigstop_to_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
     } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // otherwise we sent the signal
       log_.on_stopped(stopped);
     }
@@ -219,7 +219,7 @@ void Attempt::on_service_failure(const ServiceFailure& failure) {
   handle(ServiceFailed{failure.error.exit_code()});
 }
 
-void Attempt::report_silent_workers() {
+void Attempt::report_closed_outputs() {
   poll_deaths();
   if (const auto held = workers_.reaper().collect_traced_zombies(); !held.empty()) {
     note(held);
@@ -227,7 +227,7 @@ void Attempt::report_silent_workers() {
   }
   for (std::size_t i = 0; i < starter_.tried(); ++i) {
     if (workers_.is_alive(i) && streams_.has_ended(i)) {
-      log_.on_silent(i);
+      log_.on_outputs_closed(i);
     }
   }
 }

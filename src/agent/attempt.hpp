@@ -108,7 +108,7 @@ class Attempt {
   void wait_for_deaths();
   void on_output_end(std::size_t worker);
   void on_service_failure(const ServiceFailure& failure);
-  void report_silent_workers();
+  void report_closed_outputs();
   void on_too_long_call(const CallWatch::Found& found);
   void report_early_exits();
 

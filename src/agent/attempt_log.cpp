@@ -86,7 +86,7 @@ void AttemptLog::on_ended(const Death& death) {
   }
 }
 
-void AttemptLog::on_silent(std::size_t worker) {
+void AttemptLog::on_outputs_closed(std::size_t worker) {
   if (!logged_silent_.insert(worker).second) {
     return;
   }

@@ -43,7 +43,7 @@ class AttemptLog {
   void on_started(std::size_t worker);
   void on_ended(const Death& death);
   /// The worker closed its standard output and error a while ago and still runs.
-  void on_silent(std::size_t worker);
+  void on_outputs_closed(std::size_t worker);
   void on_long_call(const CallWatch::Found& found);
   void on_long_call_over(const CallWatch::Found& found);
   /// Stopped by a debugger or by a SIGSTOP of others.

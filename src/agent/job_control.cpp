@@ -397,7 +397,7 @@ std::string JobControl::describe_delivery() const {
     return written + (is_signal_caught_ ? ", and " + signal + " goes to the programs that catch it"
                                         : "; no program of this node catches " + signal + " yet");
   }
-  return written + (is_flag_read_ ? ", for which a worker of this node asks"
+  return written + (is_flag_read_ ? "; a worker of this node asks for it"
                                   : "; no worker of this node has asked through the library yet, and a program that "
                                     "looks for the file is not seen; a job that is started with --tell-workers-by USR1 "
                                     "gets a signal, too");

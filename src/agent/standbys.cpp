@@ -25,7 +25,7 @@ constexpr const char* kNotImported = "its Python does not import sitecustomize f
 constexpr const char* kPendingName = "the end of the standbys";
 /// An import that uses no CPU for so long waits for something.
 constexpr std::chrono::seconds kStallLimit{30};
-/// Imports at a quarter of a CPU take minutes where there are many.
+/// A standby that imports for longer is given up. Many imports take minutes where a process gets a quarter of a CPU.
 constexpr std::chrono::minutes kImportLimit{15};
 constexpr std::chrono::seconds kMemoryInterval{10};
 /// A process that was killed and is in a call that no signal ends is left to the guard.

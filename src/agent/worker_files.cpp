@@ -57,7 +57,7 @@ bool ErrorFiles::prepare(std::function<void()> then) {
   for (const WorkerPlan& worker : plan_.workers) {
     make_again(std::filesystem::path(worker.error_file).parent_path());
   }
-  const std::vector<std::string> places = unmade_places();
+  const std::vector<std::string> places = files_to_prepare();
   if (places.empty()) {
     return true;
   }
@@ -78,7 +78,7 @@ bool ErrorFiles::is_in_run_folder(const std::string& path) const {
 }
 
 /// Leaves out the rank's own folder, and the run directory before the first attempt: they exist, and are empty.
-std::vector<std::string> ErrorFiles::unmade_places() const {
+std::vector<std::string> ErrorFiles::files_to_prepare() const {
   std::vector<std::string> paths;
   for (const WorkerPlan& worker : plan_.workers) {
     const bool is_new = worker.own_folder.empty() ? plan_.placement.attempt == 0 && is_in_run_folder(worker.error_file)

@@ -40,7 +40,7 @@ class ErrorFiles {
 
  private:
   [[nodiscard]] bool is_in_run_folder(const std::string& path) const;
-  [[nodiscard]] std::vector<std::string> unmade_places() const;
+  [[nodiscard]] std::vector<std::string> files_to_prepare() const;
   [[nodiscard]] std::string make_room(const std::vector<std::string>& paths) const;
   void give_up();
   void keep(const std::vector<std::size_t>& workers, const std::string& answer);

@@ -32,7 +32,7 @@ namespace muster {
 
 /// Host numbers of the Ascend devices that the container was given (ASCEND_VISIBLE_DEVICES). Where /dev has more
 /// files than the container's list, no runtime has applied that list, and the numbers are those of the files.
-[[nodiscard]] std::vector<int> shown_ascend_devices(const Snapshot& snapshot);
+[[nodiscard]] std::vector<int> ascend_devices_of_container(const Snapshot& snapshot);
 
 /// Host numbers of the Ascend devices that the visibility lists leave to this process; empty: there is no list.
 [[nodiscard]] std::vector<int> visible_ascend_devices(const Snapshot& snapshot);

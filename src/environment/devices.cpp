@@ -281,7 +281,7 @@ bool has_all(const std::vector<int>& numbers, const std::vector<int>& wanted) {
 /// The devices in the order in which the runtime counts. Its list has positions among the shown devices; a number
 /// that is no position is a host number.
 std::vector<int> counted_devices(const Snapshot& snapshot) {
-  std::vector<int> shown = shown_ascend_devices(snapshot);
+  std::vector<int> shown = ascend_devices_of_container(snapshot);
   std::vector<int> counted = numbers_of(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
   if (counted.empty()) {
     return shown;
@@ -295,7 +295,7 @@ std::vector<int> counted_devices(const Snapshot& snapshot) {
 
 }  // namespace
 
-std::vector<int> shown_ascend_devices(const Snapshot& snapshot) {
+std::vector<int> ascend_devices_of_container(const Snapshot& snapshot) {
   std::vector<int> given = given_to_container(snapshot);
   std::vector<int> files = snapshot.devices.ascend_ids;
   if (files.empty()) {

@@ -80,8 +80,8 @@ struct GenerateRequest {
   std::string text;              ///< its content
 };
 
-/// The switches above each node, from the top to the lowest. The key is the pod's name, or the server's id. Two
-/// switches are equal if all switches above them are.
+/// The switches above each node, from the top to the lowest. The key is the pod's name, or the server's id. A
+/// name means the same switch on two nodes only if the names of all switches above it are equal, too.
 using SwitchPaths = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// A switch file that was read.

@@ -218,7 +218,7 @@ void take_terminal_from_exited(int fd, pid_t group) {
   }
 }
 
-void Terminal::stop_guard() const {
+void Terminal::send_sigstop_to_guard() const {
   if (::getppid() == guard_) {  // after its death the pid may belong to another process
     (void)::kill(guard_, SIGSTOP);
   }

@@ -90,7 +90,7 @@ class Terminal {
   [[nodiscard]] int fd() const { return fd_; }
 
   /// Stops the guard with a worker that was stopped from the terminal, because the shell waits for the guard.
-  void stop_guard() const;
+  void send_sigstop_to_guard() const;
   /// After SIGCONT: if the shell has put the guard in the foreground, the worker gets the terminal.
   void lend_again(pid_t worker);
 

@@ -30,7 +30,7 @@ Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
   if (hides_all(snapshot, "ASCEND_VISIBLE_DEVICES") || hides_all(snapshot, "ASCEND_RT_VISIBLE_DEVICES")) {
     return std::vector<int>();
   }
-  std::vector<int> shown = shown_ascend_devices(snapshot);
+  std::vector<int> shown = ascend_devices_of_container(snapshot);
   const std::string list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or("");
   const std::vector<DeviceEntry> places = read_device_list(list);
   const bool are_there = std::ranges::all_of(places, [&](const DeviceEntry& place) {

@@ -128,7 +128,7 @@ int obstacle(const Target& target) {
   return target.error_number;
 }
 
-// --- At the end: 0 when everything was written, else an errno ---------------------------------------
+// --- At the end of the job: functions that write the text; each returns 0 or an errno -------------------------------------
 
 /// A terminal or a pipe is opened again to write without blocking, because the flags of the descriptor are shared. A
 /// stream that cannot be opened, such as a socket, gets small writes, each after poll(2) allows it.

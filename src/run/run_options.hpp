@@ -1,6 +1,6 @@
 #pragma once
 
-// Options of a run on this node. None of them changes what workers see.
+// Options of a run on this node.
 
 #include "base/console_time.hpp"
 #include "base/when.hpp"
@@ -56,7 +56,7 @@ struct ConsoleTimes {
   bool of_workers = false;  ///< workers' lines, too
 };
 
-/// Options of a run; none of them changes what workers see.
+/// Options of a run on this node. The plan of the workers does not depend on them.
 struct RunOptions {
   std::chrono::milliseconds grace{30'000};         ///< between stop signal and SIGKILL
   StopSignals stop_signals;                        ///< signals that ask the job to end

@@ -332,7 +332,8 @@ class FileTimer final : public Service {
     door.pipe->wake_after(std::chrono::duration_cast<std::chrono::nanoseconds>(delay) + kRounding);
   }
 
-  /// A process of nobody or of another worker is only logged at debug level: whoever may open the pipe can name it.
+  /// Sends the signal of an expired timer to its process. If the process belongs to no worker of this job, or to another
+  /// worker than `only`, only logs this at debug level: whoever may open the pipe can write any pid.
   void end(const file_timer::Timer& timer, std::optional<int> only) {
     const std::string what = "the timer '" + one_line(timer.scope, kMostOfScope) + "' of process " +
                              std::to_string(timer.pid) + " has expired";

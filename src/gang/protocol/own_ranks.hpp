@@ -26,7 +26,7 @@ class OwnRanks {
   [[nodiscard]] bool may_announce(LinkId link, Instant now);
 
  private:
-  void reject_naming_others(LinkId link, const std::string& whom);
+  void warn_of_foreign_rank(LinkId link, const std::string& whom);
 
   GangState& gang_;
 };

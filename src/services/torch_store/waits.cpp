@@ -141,7 +141,7 @@ std::vector<ClientId> Waits::on_changed(const std::string& key) {
   at->second.first = at->second.gaps = 0;
   woken.reserve(waiters.size());
   for (const Waiter& waiter : waiters) {
-    if (waiter.client != kGone && on_came(waiter.client)) {
+    if (waiter.client != kGone && note_key_came(waiter.client)) {
       woken.push_back(waiter.client);
     }
   }
@@ -159,10 +159,10 @@ std::optional<ClientId> Waits::on_pushed(const std::string& key) {
   }
   const ClientId client = queue.waiters[queue.first].client;
   leave(queue, queue.waiters[queue.first]);
-  return on_came(client) ? std::optional(client) : std::nullopt;
+  return note_key_came(client) ? std::optional(client) : std::nullopt;
 }
 
-bool Waits::on_came(ClientId client) {
+bool Waits::note_key_came(ClientId client) {
   const auto at = waits_.find(client);
   if (--at->second.missing > 0) {
     return false;

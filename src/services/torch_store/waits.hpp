@@ -91,7 +91,7 @@ class Waits {
   static void leave(Awaited& key, Waiter& waiter);
   void forget(AwaitedKeys::value_type& key);
   /// True: the client misses no key any more.
-  [[nodiscard]] bool on_came(ClientId client);
+  [[nodiscard]] bool note_key_came(ClientId client);
   [[nodiscard]] static std::vector<Waiter>::iterator find(std::vector<Waiter>& waiters, Ticket ticket);
 
   AwaitedKeys awaited_;
