@@ -363,7 +363,7 @@ def test_suspend_says_how_the_workers_were_told(muster, command):
         job.out.wait_for("ready")
 
     assert "no worker of this node has asked through the library yet" in command(silent, "suspend", "--within=0.2").out.text
-    assert "for which a worker of this node asks" in command(asking, "suspend", "--within=0.2").out.text
+    assert "a worker of this node asks for it" in command(asking, "suspend", "--within=0.2").out.text
     for job in (silent, asking):
         assert job.end() == 85, job.words()
 

@@ -66,7 +66,7 @@ class Job:
 
     def give_notice(self, deadline=1795670000.25):
         """As the launcher does: the file first, then the flag."""
-        document = {"version": 1, "attempt": 0, "deadline": deadline, "within": 26.0, "reason": "deadline", "source": "a test"}
+        document = {"version": 1, "attempt": 0, "deadline": deadline, "within": 26.0, "reason": "deadline"}
         new = self.folder / "suspend.json.new"
         new.write_text(json.dumps(document))
         new.rename(self.notice)
