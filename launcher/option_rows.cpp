@@ -8,6 +8,7 @@
 #include "requests.hpp"
 #include "run/cache_options.hpp"
 #include "run/hang_variables.hpp"
+#include "run/read_ahead_options.hpp"
 #include "run/standby_options.hpp"
 #include "standby/standby_rules.hpp"
 
@@ -185,6 +186,13 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "own disk before "
      "the workers start. off is the default.",
      kInto<&CacheOptions::store, read_cache_store>},
+    {"read-ahead", "WHEN", "First step",
+     "While this node waits for others or for its inputs, read the libraries of a Python program from a network file "
+     "system ahead, as far as an earlier job has used them: auto or off (the default).",
+     kInto<&ReadAheadOptions::is_wanted, read_word<"auto or off", true, false>>, "auto off"},
+    {"read-ahead-after", "SECONDS", "First step",
+     "The files that a program uses are noted so long after its first line. Default: 60.",
+     kInto<&ReadAheadOptions::after, read_seconds>},
     {"grace", "SECONDS", "Stopping",
      "Time that workers have to end after a request (SIGTERM) before they are killed. Default: 30. A second "
      "request does not shorten it; SIGINT (Ctrl-C) after a request kills at once.",

@@ -174,6 +174,7 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   TRY(read_rows(options.hangs, settings));
   TRY(read_rows(options.standby, settings));
   TRY(read_rows(options.caches, settings));
+  TRY(read_rows(options.read_ahead, settings));
   TRY(read_call_limit(options.hangs, snapshot));
   TRY(read_suspend_options(options, settings, snapshot));
   TRY(read_stdin(options, settings));

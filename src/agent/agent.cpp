@@ -115,13 +115,15 @@ Agent::Agent(const RunContext& run, GuardLink link)
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
       suspend_requests_(loop_, shutdown_, run.options, gang_),
       standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),
-      early_standbys_(loop_, run_, standbys_),
+      read_ahead_(loop_.io(), loop_.helpers(), run_),
+      early_standbys_(loop_, run_, standbys_, read_ahead_),
       caches_(loop_.io(), loop_.helpers(), run_) {
   services_.on_ranks_met = [this](std::chrono::nanoseconds time) {
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
     record({.kind = ledger::Kind::RanksMet});
   };
   caches_.record = [this](ledger::Event event) { record(std::move(event)); };
+  read_ahead_.record = [this](ledger::Event event) { record(std::move(event)); };
   reporter_.standbys = [this] { return standbys_.ready(); };
   record_.ranks = [this] { return reporter_.rank_states(); };
   record_.asked = [this] { return reporter_.asked(); };
@@ -257,10 +259,17 @@ void Agent::act(const gang::StartAttempt& wanted) {
     boost::asio::post(loop_.io(), [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
   }
   auto services = services_.take(plan);
-  const AttemptInput input{
-      loop_.io(), run_, loop_.guard(), services_.sidecars(), loop_.helpers(), loop_.page(), control_.hangs().record(),
-      standbys_};
+  const AttemptInput input{loop_.io(),
+                           run_,
+                           loop_.guard(),
+                           services_.sidecars(),
+                           loop_.helpers(),
+                           loop_.page(),
+                           control_.hangs().record(),
+                           standbys_,
+                           read_ahead_};
   early_standbys_.cancel();
+  read_ahead_.begin_attempt();
   standbys_.begin_attempt(plan);
   caches_.begin_attempt(plan);
   attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, loop_.queues(), std::move(plan),
@@ -278,6 +287,7 @@ void Agent::act(const gang::StopAttempt& stop) {
   control_.note_stopping();
   ask_who_waits();
   standbys_.end_attempt();
+  read_ahead_.stop();
   attempt_->stop(stop.signal, stop.reason, stop.most_grace);
   if (attempt_->has_logged_order()) {
     outcome_.reported_attempts.insert(attempt_->plan().placement.attempt);
@@ -326,6 +336,7 @@ void Agent::act(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().placement.attempt);
   record({.kind = ledger::Kind::Notice, .text = notice.source + (notice.is_withdrawn ? " (withdrawn)" : "")});
   suspend_requests_.on_delivered();
+  read_ahead_.stop();
   caches_.on_notice();
   control_.confirm_notice(attempt_->take_notice(notice.is_withdrawn, run_.options.suspend.worker_signal));
   log_info(notice.is_withdrawn ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
@@ -347,6 +358,7 @@ void Agent::on_first_failure(const Failure& failure) {
 void Agent::on_over() {
   shutdown_.pending_work().remove(name_of(*attempt_));
   standbys_.end_attempt();
+  read_ahead_.stop();
   shutdown_.cancel_watch();
   record({.kind = ledger::Kind::AttemptOver});
   if (!shutdown_.has_begun()) {

@@ -12,6 +12,7 @@
 #include "agent/job_record.hpp"
 #include "agent/launcher_link.hpp"
 #include "agent/process_loop.hpp"
+#include "agent/read_ahead.hpp"
 #include "agent/service_requests.hpp"
 #include "agent/shutdown.hpp"
 #include "agent/standbys.hpp"
@@ -90,6 +91,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   JobControl control_;
   SuspendRequests suspend_requests_;
   Standbys standbys_;
+  ReadAhead read_ahead_;
   EarlyStandbys early_standbys_;
   CompileCaches caches_;
   std::unique_ptr<Attempt> attempt_;  ///< null: none has started

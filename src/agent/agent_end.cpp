@@ -49,6 +49,8 @@ void Agent::on_workers_asked(int signal) {
 
 void Agent::on_job_end(const JobEnd& end) {
   startup_.cancel();
+  early_standbys_.cancel();
+  read_ahead_.stop();
   outcome_.end = end;
   record({.kind = ledger::Kind::JobEnded,
           .number = end.exit_code,

@@ -63,8 +63,11 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
     successes_.want_all();
   }
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
-  streams_.on_first_output = [this, &standbys = input.standbys](std::size_t worker) {
+  streams_.on_first_output = [this, &standbys = input.standbys, &read_ahead = input.read_ahead](std::size_t worker) {
     standbys.note_first_line();
+    if (const auto& program = preparation_.programs().of(0); read_ahead.is_wanted() && program) {
+      read_ahead.note_first_line(plan_.workers.front(), *program, workers_.pid(0));
+    }
     record({.kind = ledger::Kind::FirstOutput}, worker);
   };
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };

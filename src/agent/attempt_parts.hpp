@@ -3,6 +3,7 @@
 // Input of the parts of an attempt.
 
 #include "agent/hang/hang_record.hpp"
+#include "agent/read_ahead.hpp"
 #include "agent/standbys.hpp"
 #include "process/helper_process.hpp"
 #include "process/sidecars.hpp"
@@ -24,6 +25,7 @@ struct AttemptInput {
   const GuardSharedMemory& page;
   HangRecord& hang_record;
   Standbys& standbys;
+  ReadAhead& read_ahead;
 };
 
 }  // namespace muster

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -26,33 +27,47 @@ bool are_ranks_known(const gang::GangConfig& config) {
 
 }  // namespace
 
-EarlyStandbys::EarlyStandbys(ProcessLoop& loop, const RunContext& run, Standbys& standbys)
+EarlyStandbys::EarlyStandbys(ProcessLoop& loop, const RunContext& run, Standbys& standbys, ReadAhead& read_ahead)
     : loop_(loop),
       run_(run),
       standbys_(standbys),
+      read_ahead_(read_ahead),
       programs_(loop.io(), loop.helpers(), plan_, run.variables),
       timer_(loop.io()) {}
 
 void EarlyStandbys::start() {
   const gang::GangConfig& config = run_.job.gang.config;
-  if (!standbys_.are_wanted() || run_.job.plan.is_transparent) {
-    return;
-  }
   const bool waits = config.job.most_nodes > 1 || !run_.job.inputs.empty();
-  if (!waits && config.options.restarts.max_restarts == 0) {
+  makes_standbys_ = standbys_.are_wanted() && !run_.job.plan.is_transparent;
+  if (makes_standbys_ && !waits && config.options.restarts.max_restarts == 0) {
     log_debug("--standby has no effect: this job of one node starts once (--max-restarts)");
   }
-  if (waits && !are_ranks_known(config)) {
+  if (makes_standbys_ && waits && !are_ranks_known(config)) {
     log_debug("standbys: the ranks of this node are not known before the nodes have met");
-  } else if (waits) {
+    makes_standbys_ = false;
+  }
+  if (waits && (makes_standbys_ || read_ahead_.is_wanted())) {
     timer_.start(kDelay, [this] { find_programs(); });
   }
 }
 
 void EarlyStandbys::find_programs() {
   plan_ = expected_plan(run_);
-  if (programs_.find([this] { make(); })) {
-    make();
+  if (!makes_standbys_ && !plan_.workers.empty()) {  // which may be those of another node
+    plan_.workers.erase(std::next(plan_.workers.begin()), plan_.workers.end());
+    plan_.workers.front().makes_directory = false;
+  }
+  if (programs_.find([this] { begin(); })) {
+    begin();
+  }
+}
+
+void EarlyStandbys::begin() {
+  if (read_ahead_.is_wanted() && !plan_.workers.empty() && programs_.of(0)) {
+    read_ahead_.begin_wait(plan_.workers.front(), *programs_.of(0));
+  }
+  if (makes_standbys_) {
+    make_standbys();
   }
 }
 
@@ -61,7 +76,7 @@ void EarlyStandbys::cancel() {
   programs_.cancel();
 }
 
-void EarlyStandbys::make() {
+void EarlyStandbys::make_standbys() {
   const InheritedEnvironment surroundings{run_.variables, add_marker(run_.variables, run_.marker)};
   const WorkerStreams streams(loop_.io(), loop_.queues(), plan_, run_);
   const auto reader = reader_of_input(plan_, run_.options);

@@ -1,9 +1,10 @@
 #pragma once
 
-// Standbys before the first attempt: their imports run while this node waits for other nodes, or for its inputs (docs/standby.md).
-// Private to src/agent.
+// Works for the first attempt while this node waits for other nodes, or for its inputs: standbys import (docs/standby.md), and
+// libraries are read ahead (docs/first-step.md). Private to src/agent.
 
 #include "agent/process_loop.hpp"
+#include "agent/read_ahead.hpp"
 #include "agent/standbys.hpp"
 #include "agent/worker_starter.hpp"
 #include "plan/launch_plan.hpp"
@@ -12,11 +13,11 @@
 
 namespace muster {
 
-/// Has standbys made by the plan that this node expects. One that turns out not to fit is not used.
+/// Has both done by the plan that this node expects. A standby that turns out not to fit is not used.
 class EarlyStandbys {
  public:
   /// The references outlive it.
-  EarlyStandbys(ProcessLoop& loop, const RunContext& run, Standbys& standbys);
+  EarlyStandbys(ProcessLoop& loop, const RunContext& run, Standbys& standbys, ReadAhead& read_ahead);
 
   /// To be called when this node begins to wait.
   void start();
@@ -25,11 +26,14 @@ class EarlyStandbys {
 
  private:
   void find_programs();
-  void make();
+  void begin();
+  void make_standbys();
 
   ProcessLoop& loop_;
   const RunContext& run_;
   Standbys& standbys_;
+  ReadAhead& read_ahead_;
+  bool makes_standbys_ = false;
   LaunchPlan plan_;
   Programs programs_;
   Timer timer_;

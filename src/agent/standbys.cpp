@@ -1,10 +1,10 @@
 // Decides when a standby is made, used and given up, by the rules of standby/.
 #include "agent/standbys.hpp"
 
+#include "agent/free_memory.hpp"
 #include "base/log.hpp"
 #include "base/ranks.hpp"
 #include "base/text.hpp"
-#include "environment/cgroups.hpp"
 #include "process/descendants.hpp"
 
 #include <sys/mman.h>
@@ -36,16 +36,6 @@ constexpr std::chrono::milliseconds kLookInterval{100};
 constexpr std::chrono::seconds kNotesInterval{1};
 /// Bytes of a standby, before the first one is known: PyTorch takes 160 MB to itself.
 constexpr std::uint64_t kUsualSize = std::uint64_t{512} << 20U;
-
-/// True if the machine and our memory group have room for so many bytes more.
-bool have_room(const MemoryGroup& group, std::uint64_t size) {
-  const auto machine = standby::read_meminfo(read_regular_file("/proc/meminfo").value_or(""));
-  if (!machine || !standby::has_room(*machine, size)) {
-    return false;
-  }
-  const auto used = read_used_memory(group);
-  return !used || standby::has_room({group.limit - std::min(*used, group.limit), group.limit}, size);
-}
 
 /// The folder of our file. Writes it each time: where the run folder is in shared memory, it may be removed while the job runs.
 /// A Python that did not find the file would run the program.

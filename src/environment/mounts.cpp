@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <vector>
 
 namespace muster {
@@ -39,6 +40,33 @@ bool is_below(std::string_view path, std::string_view point) {
          (path.starts_with(point) && path.size() > point.size() && path[point.size()] == '/');
 }
 
+/// The mount that has the path; empty: none has it.
+std::optional<Mount> find_mount(std::string_view mounts, std::string_view path) {
+  std::optional<Mount> nearest;
+  std::size_t longest = 0;
+  for (const std::string& line : split(mounts, '\n')) {
+    const std::optional<Mount> mount = parse_mount(line);
+    const std::string point = mount ? unescape_mount(mount->point) : "";
+    if (mount && is_below(path, point) && point.size() >= longest) {  // of two at one point the later one is seen
+      longest = point.size();
+      nearest = mount;
+    }
+  }
+  return nearest;
+}
+
+/// The folders whose files an overlay shows below its own: in "lowerdir=/a:/b", or in "lowerdir+=/a" for each.
+std::vector<std::string> lower_layers(const Mount& overlay) {
+  std::vector<std::string> layers;
+  for (const std::string& option : split(overlay.options, ',')) {
+    const std::size_t equals = option.find('=');
+    if (equals != std::string::npos && option.starts_with("lowerdir")) {
+      std::ranges::transform(split(option.substr(equals + 1), ':'), std::back_inserter(layers), unescape_mount);
+    }
+  }
+  return layers;
+}
+
 }  // namespace
 
 std::optional<Mount> parse_mount(const std::string& line) {
@@ -58,23 +86,24 @@ std::optional<Mount> parse_mount(const std::string& line) {
 }
 
 std::string network_type_in(std::string_view mounts, std::string_view path) {
-  std::string nearest;
-  std::string type;
-  for (const std::string& line : split(mounts, '\n')) {
-    const std::optional<Mount> mount = parse_mount(line);
-    const std::string point = mount ? unescape_mount(mount->point) : "";
-    if (mount && is_below(path, point) &&
-        point.size() >= nearest.size()) {  // of two at one point the later one is seen
-      nearest = point;
-      type = mount->type;
-    }
-  }
-  return contains(kNetworkTypes, type) ? type : "";
+  const std::optional<Mount> mount = find_mount(mounts, path);
+  return mount && contains(kNetworkTypes, mount->type) ? mount->type : "";
+}
+
+bool is_read_from_network(std::string_view mounts, std::string_view path) {
+  const std::optional<Mount> mount = find_mount(mounts, path);
+  const auto is_on_network = [mounts](const std::string& layer) { return !network_type_in(mounts, layer).empty(); };
+  return mount && (contains(kNetworkTypes, mount->type) ||
+                   (mount->type == "overlay" && std::ranges::any_of(lower_layers(*mount), is_on_network)));
+}
+
+std::string read_mounts() {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+  return read_untrusted_file("/proc/self/mountinfo", kMostBytes);
 }
 
 std::string network_type_of(std::string_view path) {
-  constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
-  return network_type_in(read_untrusted_file("/proc/self/mountinfo", kMostBytes), path);
+  return network_type_in(read_mounts(), path);
 }
 
 }  // namespace muster

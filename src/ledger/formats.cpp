@@ -17,7 +17,7 @@ struct KindNames {
   const char* number;  ///< name of Event::number
 };
 
-constexpr std::array<KindNames, 15> kKinds = {{{"joining", ""},
+constexpr std::array<KindNames, 16> kKinds = {{{"joining", ""},
                                                {"attempt started", "workers"},
                                                {"worker started", "pid"},
                                                {"first output", ""},
@@ -31,6 +31,7 @@ constexpr std::array<KindNames, 15> kKinds = {{{"joining", ""},
                                                {"attempt over", ""},
                                                {"caches filled", "entries"},
                                                {"caches kept", "entries"},
+                                               {"files read ahead", "files"},
                                                {"job ended", "code"}}};
 
 const KindNames& names_of(Kind kind) {

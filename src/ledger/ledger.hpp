@@ -26,6 +26,7 @@ enum class Kind {
   AttemptOver,     ///< no process is left here
   CachesFilled,    ///< compilers' caches have got entries; `number`: how many
   CachesKept,      ///< new entries of compilers' caches are in a pack; `number`: how many
+  FilesReadAhead,  ///< files of libraries have been read into the page cache; `number`: how many
   JobEnded         ///< `number`: exit code of the job; `text`: the reason
 };
 

@@ -7,6 +7,7 @@
 #include "process/inherited.hpp"
 #include "run/cache_options.hpp"
 #include "run/hang_options.hpp"
+#include "run/read_ahead_options.hpp"
 #include "run/selection.hpp"
 #include "run/standby_options.hpp"
 #include "run/suspend_options.hpp"
@@ -79,6 +80,7 @@ struct RunOptions {
   HangOptions hangs;
   StandbyOptions standby;
   CacheOptions caches;
+  ReadAheadOptions read_ahead;
   std::string state_folder;  ///< of the job, kept between its runs; empty: not wanted
   std::string host_name;
   std::optional<LauncherInfo> launcher;  ///< empty: not started by a remote launcher

@@ -1,4 +1,4 @@
-// Reads and writes the text of kept imports.
+// Reads and writes the text of what is kept.
 #include "standby/kept_imports.hpp"
 
 #include "base/encoding.hpp"
@@ -8,10 +8,8 @@
 namespace muster::standby {
 namespace {
 
-constexpr std::string_view kHeader = "muster imports 1\n";
-
-std::string header_of(const std::string& key) {
-  return std::string(kHeader) + std::to_string(key.size()) + "\n" + key + "\n";
+std::string header_of(std::string_view kind, const std::string& key) {
+  return "muster " + std::string(kind) + " 1\n" + std::to_string(key.size()) + "\n" + key + "\n";
 }
 
 }  // namespace
@@ -31,7 +29,8 @@ std::string kept_key(const PythonProgram& program, const SpawnRequest& request, 
   return key;
 }
 
-std::string kept_path(const std::map<std::string, std::string>& variables, const std::string& key) {
+std::string kept_path(const std::map<std::string, std::string>& variables, std::string_view kind,
+                      const std::string& key) {
   const auto value_of = [&variables](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() || !found->second.starts_with('/') ? std::string() : found->second;
@@ -39,15 +38,15 @@ std::string kept_path(const std::map<std::string, std::string>& variables, const
   const std::string home = value_of("HOME");
   const std::string cache = value_of("XDG_CACHE_HOME");
   const std::string place = !cache.empty() ? cache : home.empty() ? "" : home + "/.cache";
-  return place.empty() ? "" : place + "/muster/imports/" + digest_of(key);
+  return place.empty() ? "" : place + "/muster/" + std::string(kind) + "/" + digest_of(key);
 }
 
-std::string write_kept(const std::string& key, std::string_view notes) {
-  return header_of(key).append(notes);
+std::string write_kept(std::string_view kind, const std::string& key, std::string_view notes) {
+  return header_of(kind, key).append(notes);
 }
 
-std::string_view read_kept(std::string_view content, const std::string& key) {
-  const std::string header = header_of(key);
+std::string_view read_kept(std::string_view kind, std::string_view content, const std::string& key) {
+  const std::string header = header_of(kind, key);
   return content.starts_with(header) ? content.substr(header.size()) : std::string_view();
 }
 

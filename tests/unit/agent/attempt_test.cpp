@@ -115,7 +115,8 @@ class AttemptTest : public testing::Test {
   }
 
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(first_end_, AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, hang_record_, standbys_},
+    attempt_.emplace(first_end_,
+                     AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, hang_record_, standbys_, read_ahead_},
                      queues_, plan(script), std::make_unique<Services>(std::move(services)));
     attempt_->start();
     const auto deadline = Clock::now() + 20s;
@@ -140,6 +141,7 @@ class AttemptTest : public testing::Test {
   OutputQueues queues_{io_, helpers_, 5s};
   PendingWork pending_;
   Standbys standbys_{io_, helpers_, run_, pending_};
+  ReadAhead read_ahead_{io_, helpers_, run_};
   HangRecord hang_record_{queues_.logs()};
   Sidecars sidecars_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;

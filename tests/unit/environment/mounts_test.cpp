@@ -14,6 +14,9 @@ constexpr const char* kMounts = R"(22 1 8:1 / / rw,relatime shared:1 - ext4 /dev
 34 22 0:43 / /twice rw - tmpfs tmpfs rw
 35 22 0:44 / /fuse rw - fuse.squashfuse squashfuse rw
 a broken line
+36 22 0:45 / /image rw - overlay overlay rw,lowerdir=/tmp/a:/my\040disk/b,upperdir=/tmp/u,workdir=/tmp/w
+37 22 0:46 / /new rw - overlay overlay rw,lowerdir+=/tmp/a,lowerdir+=/home/b
+38 22 0:47 / /local rw - overlay overlay rw,lowerdir=/tmp/a:/var/b,upperdir=/home/u,workdir=/home/w
 )";
 
 TEST(NetworkMounts, FindsWhatIsOnTheNetwork) {
@@ -27,6 +30,15 @@ TEST(NetworkMounts, LeavesTheRestAlone) {
     EXPECT_EQ(network_type_in(kMounts, path), "") << path;
   }
   EXPECT_EQ(network_type_in("", "/home"), "");
+}
+
+TEST(NetworkMounts, FindsOverlaysThatReadFromTheNetwork) {
+  for (const char* const path : {"/image/lib/x.so", "/new/x", "/home/me/x", "/my disk/x"}) {
+    EXPECT_TRUE(is_read_from_network(kMounts, path)) << path;
+  }
+  for (const char* const path : {"/local/x", "/tmp/x", "/fuse/x", "", "image"}) {
+    EXPECT_FALSE(is_read_from_network(kMounts, path)) << path;
+  }
 }
 
 }  // namespace

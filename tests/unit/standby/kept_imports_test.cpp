@@ -28,20 +28,21 @@ TEST(KeptImports, AreOfOneInterpreterProgramFolderAndSearchPath) {
 }
 
 TEST(KeptImports, HaveAPlaceInTheUsersCacheFolder) {
-  EXPECT_EQ(kept_path({{"HOME", "/home/ann"}}, "k").substr(0, 34), "/home/ann/.cache/muster/imports/af");
-  EXPECT_EQ(kept_path({{"HOME", "/home/ann"}, {"XDG_CACHE_HOME", "/scratch"}}, "k").substr(0, 24),
-            "/scratch/muster/imports/");
-  EXPECT_EQ(kept_path({}, "k"), "");
-  EXPECT_EQ(kept_path({{"HOME", "relative"}}, "k"), "");
+  EXPECT_EQ(kept_path({{"HOME", "/home/ann"}}, kImports, "k").substr(0, 34), "/home/ann/.cache/muster/imports/af");
+  EXPECT_EQ(kept_path({{"HOME", "/home/ann"}, {"XDG_CACHE_HOME", "/scratch"}}, kLibraryFiles, "k").substr(0, 22),
+            "/scratch/muster/files/");
+  EXPECT_EQ(kept_path({}, kImports, "k"), "");
+  EXPECT_EQ(kept_path({{"HOME", "relative"}}, kImports, "k"), "");
 }
 
 TEST(KeptImports, AreReadForTheSameKeyAlone) {
-  const std::string content = write_kept("key", "7\ntorch\n+torch\n");
+  const std::string content = write_kept(kImports, "key", "7\ntorch\n+torch\n");
 
-  EXPECT_EQ(read_kept(content, "key"), "7\ntorch\n+torch\n");
-  EXPECT_EQ(read_kept(content, "kex"), "");
-  EXPECT_EQ(read_kept(content.substr(1), "key"), "");
-  EXPECT_EQ(read_kept("", "key"), "");
+  EXPECT_EQ(read_kept(kImports, content, "key"), "7\ntorch\n+torch\n");
+  EXPECT_EQ(read_kept(kImports, content, "kex"), "");
+  EXPECT_EQ(read_kept(kLibraryFiles, content, "key"), "");
+  EXPECT_EQ(read_kept(kImports, content.substr(1), "key"), "");
+  EXPECT_EQ(read_kept(kImports, "", "key"), "");
 }
 
 }  // namespace

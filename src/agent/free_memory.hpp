@@ -1,0 +1,14 @@
+#pragma once
+
+// Tells whether there is memory for something that a job can do without. Private to src/agent.
+
+#include "environment/cgroups.hpp"
+
+#include <cstdint>
+
+namespace muster {
+
+/// True if the machine, and the control group, have room for so many bytes more, and a tenth stays free.
+[[nodiscard]] bool have_room(const MemoryGroup& group, std::uint64_t size);
+
+}  // namespace muster

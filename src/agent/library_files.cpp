@@ -1,0 +1,339 @@
+// Finds files by /proc, and asks the kernel what the page cache has (mincore(2)).
+#include "agent/library_files.hpp"
+
+#include "agent/free_memory.hpp"
+#include "agent/kept_files.hpp"
+#include "base/file_io.hpp"
+#include "base/text.hpp"
+#include "environment/mounted_files.hpp"
+#include "environment/mounts.hpp"
+#include "process/descendants.hpp"
+#include "process/helper_process.hpp"
+#include "process/priority.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 20'000;
+constexpr std::int64_t kMostFileBytes = std::int64_t{64} << 30U;
+constexpr std::size_t kMostProcesses = 64;
+/// Files are read in parts, so that several processes can read a large one.
+constexpr std::uint64_t kPartBytes = std::uint64_t{8} << 20U;
+/// Requests that a server gets at once.
+constexpr std::size_t kReaders = 8;
+
+/// Knows by the mounts of this process which files are read from the network.
+class NetworkFiles {
+ public:
+  bool contain(const std::string& path) {
+    const std::string folder = path.substr(0, path.rfind('/'));
+    const auto known = folders_.find(folder);
+    return known != folders_.end() ? known->second
+                                   : folders_.emplace(folder, is_read_from_network(mounts_, folder)).first->second;
+  }
+
+ private:
+  std::string mounts_ = read_mounts();
+  std::map<std::string, bool> folders_;
+};
+
+/// True for a file of root or of this user: nobody else can change it while we read.
+bool is_trusted(const struct stat& status) {
+  return status.st_uid == 0 || status.st_uid == ::geteuid();
+}
+
+/// True if the page cache has an eighth of this part of a file: programs use no more of many libraries. Empty: the kernel tells only the
+/// file's owner.
+std::optional<bool> is_cached(int file, const struct stat& status, std::uint64_t begin, std::uint64_t size) {
+  constexpr std::size_t kPart = 8;
+  if (::geteuid() != 0 && status.st_uid != ::geteuid()) {
+    return std::nullopt;
+  }
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, static_cast<off_t>(begin));
+  if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
+    return true;               // its file system keeps nothing in the page cache
+  }
+  const Unmap unmap{size};
+  std::vector<unsigned char> pages((size + page - 1) / page);
+  const bool is_known = ::mincore(memory, size, pages.data()) == 0;
+  const auto here = std::ranges::count_if(pages, [](unsigned char one) { return (one & 1U) != 0; });
+  unmap(memory);
+  return !is_known || static_cast<std::size_t>(here) * kPart >= pages.size();
+}
+
+// --- Listing ------------------------------------------------------------------------------------
+
+/// Collects files, and writes them as notes.
+class FileList {
+ public:
+  [[nodiscard]] bool is_full() const { return seen_.size() >= kMostFiles || notes_.size() >= kMostListBytes; }
+
+  /// Leaves out what is no regular file, empty or of somebody else.
+  void add(const std::string& path) {
+    struct stat status {};
+    if (is_full() || path.find('\n') != std::string::npos || !network_.contain(path) || !seen_.insert(path).second) {
+      return;
+    }
+    if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && is_trusted(status)) {
+      notes_ += standby::note_of(state_of_file(path, status));
+    }
+  }
+
+  [[nodiscard]] const std::set<std::string>& paths() const { return seen_; }
+  [[nodiscard]] const std::string& notes() const { return notes_; }
+
+ private:
+  NetworkFiles network_;
+  std::set<std::string> seen_;
+  std::string notes_;
+};
+
+/// "/usr" for /usr/bin/python3.12; empty: it is in no such folder.
+std::string prefix_of(const std::string& proc) {
+  std::error_code failed;
+  const fs::path prefix = fs::read_symlink(proc + "/exe", failed).parent_path().parent_path();
+  return prefix.has_relative_path() ? prefix.string() + "/" : "";
+}
+
+bool is_library(const std::string& path, const std::string& prefix) {
+  return path.find("/site-packages/") != std::string::npos || path.find("/dist-packages/") != std::string::npos ||
+         (!prefix.empty() && path.starts_with(prefix));
+}
+
+/// True if the descriptor was opened to be read alone.
+bool is_read_only(const std::string& fd_info) {
+  constexpr std::string_view kFlags = "flags:";
+  constexpr int kOctal = 8;
+  const std::size_t at = fd_info.find(kFlags);
+  const std::string_view rest =
+      at == std::string::npos ? "" : trim(std::string_view(fd_info).substr(at + kFlags.size()));
+  unsigned flags = O_WRONLY;
+  (void)std::from_chars(rest.data(), rest.data() + rest.size(), flags, kOctal);
+  return (flags & unsigned{O_ACCMODE}) == unsigned{O_RDONLY};
+}
+
+/// Adds what the process has mapped and opened.
+void add_files_of(pid_t pid, FileList& list) {
+  const std::string proc = "/proc/" + std::to_string(pid);
+  struct stat status {};
+  if (::stat(proc.c_str(), &status) != 0 || status.st_uid != ::geteuid()) {
+    return;
+  }
+  const std::string prefix = prefix_of(proc);
+  for (const std::string& line : split(read_regular_file(proc + "/maps").value_or(""), '\n')) {
+    const std::string path = line.substr(std::min(line.find('/'), line.size()));  // the fields before it have no slash
+    if (is_library(path, prefix)) {
+      list.add(path);
+    }
+  }
+  for (const std::string& fd : entries_of(proc + "/fd")) {
+    std::error_code closed;
+    const std::string path = fs::read_symlink(proc + "/fd/" + fd, closed).string();
+    if (is_library(path, prefix) && is_read_only(read_regular_file(proc + "/fdinfo/" + fd).value_or(""))) {
+      list.add(path);
+    }
+  }
+}
+
+/// The folders that have the modules of these files: ".../site-packages", and ".../lib/python3.12" for the standard library.
+std::set<std::string> module_folders(const std::set<std::string>& files) {
+  std::set<std::string> folders;
+  for (const std::string& path : files) {
+    for (const std::string_view name : {"/site-packages/", "/dist-packages/", "/lib-dynload/"}) {
+      const std::size_t at = path.find(name);
+      if (at != std::string::npos) {
+        folders.insert(path.substr(0, at + (name == "/lib-dynload/" ? 0 : name.size() - 1)));
+      }
+    }
+  }
+  return folders;
+}
+
+bool is_file_cached(const std::string& path) {
+  const UniqueFd file = open_untrusted_file(path);
+  struct stat status {};
+  return file && ::fstat(file.get(), &status) == 0 && status.st_size > 0 &&
+         is_cached(file.get(), status, 0, static_cast<std::uint64_t>(status.st_size)).value_or(false);
+}
+
+/// Adds the compiled modules in a folder that were read not long ago. Returns how many.
+std::size_t add_compiled(const std::string& folder, FileList& list) {
+  std::size_t count = 0;
+  for (const std::string& name : entries_of(folder + "/__pycache__")) {
+    const std::string path = folder + "/__pycache__/" + name;
+    if (name.ends_with(".pyc") && is_file_cached(path)) {
+      list.add(path);
+      ++count;
+    }
+  }
+  return count;
+}
+
+/// Python closes a module when it has read it, so no process shows it. Packages of which nothing was read are not searched further.
+void add_modules(const std::string& top, FileList& list) {
+  std::vector<std::string> folders{top};
+  while (!folders.empty() && !list.is_full()) {
+    const std::string folder = std::move(folders.back());
+    folders.pop_back();
+    if (add_compiled(folder, list) == 0 && folder != top) {
+      continue;
+    }
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(folder, failed)) {
+      std::error_code unknown;
+      if (entry.symlink_status(unknown).type() == fs::file_type::directory &&
+          entry.path().filename() != "__pycache__") {
+        folders.push_back(entry.path().string());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string list_library_files(pid_t process) {
+  (void)lower_priority(::getpid());
+  FileList list;
+  add_files_of(process, list);
+  const std::vector<Process> below = descendants(read_processes(), process, {});
+  for (std::size_t i = 0; i < std::min(below.size(), kMostProcesses); ++i) {
+    add_files_of(below[i].pid, list);
+  }
+  for (const std::string& folder : module_folders(list.paths())) {
+    add_modules(folder, list);
+  }
+  return list.notes();
+}
+
+// --- Reading ------------------------------------------------------------------------------------
+
+namespace {
+
+struct Part {
+  std::size_t file = 0;
+  std::uint64_t begin = 0;
+};
+
+/// The work of all readers.
+struct Reading {
+  std::vector<standby::FileState> files;
+  std::vector<Part> parts;
+  const MemoryGroup& group;
+  ReadAheadCounts& counts;
+};
+
+std::uint64_t add_to(std::uint64_t& count, std::uint64_t number) {
+  return std::atomic_ref(count).fetch_add(number);
+}
+
+/// Python asks for the source before it reads a compiled module, and the kernel keeps the answer for some time.
+void ask_for_source(const std::string& path) {
+  const fs::path compiled(path);
+  const std::string name = compiled.filename().string();
+  struct stat status {};
+  if (compiled.extension() == ".pyc") {
+    (void)::stat((compiled.parent_path().parent_path() / (name.substr(0, name.find('.')) + ".py")).c_str(), &status);
+  }
+}
+
+void read_part(const Reading& reading, const Part& part, std::vector<char>& buffer) {
+  const standby::FileState& wanted = reading.files[part.file];
+  const UniqueFd file = open_untrusted_file(wanted.path);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !is_trusted(status) ||
+      state_of_file(wanted.path, status) != wanted) {
+    return;
+  }
+  const std::uint64_t end = std::min(part.begin + kPartBytes, static_cast<std::uint64_t>(wanted.size));
+  if (is_cached(file.get(), status, part.begin, end - part.begin).value_or(false)) {
+    return;
+  }
+  (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  for (std::uint64_t at = part.begin; at < end;) {
+    const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), end - at);
+    const ssize_t count = ::pread(file.get(), buffer.data(), size, static_cast<off_t>(at));
+    if (count <= 0) {
+      return;
+    }
+    at += static_cast<std::uint64_t>(count);
+    add_to(reading.counts.bytes, static_cast<std::uint64_t>(count));
+  }
+  add_to(reading.counts.files, part.begin == 0 ? 1 : 0);
+  ask_for_source(wanted.path);
+}
+
+/// Takes one part after the other.
+std::string read_parts(const Reading& reading, pid_t parent) {
+  constexpr std::size_t kBufferBytes = std::size_t{1} << 20U;
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::vector<char> buffer(kBufferBytes);
+  for (;;) {
+    const std::uint64_t next = add_to(reading.counts.begun, 1);
+    const std::uint64_t after = std::atomic_ref(reading.counts.bytes).load() + kPartBytes;
+    if (next >= reading.parts.size() || ::getppid() != parent || !have_room(reading.group, after)) {
+      return "";
+    }
+    read_part(reading, reading.parts[next], buffer);
+  }
+}
+
+/// The files of a list that are read from the network, the largest first.
+std::vector<standby::FileState> files_of(std::string_view list) {
+  std::vector<standby::FileState> files = standby::read_imports("0\n" + std::string(list)).files;
+  NetworkFiles network;
+  std::erase_if(files, [&network](const standby::FileState& file) {
+    return !file.path.starts_with('/') || file.size <= 0 || file.size > kMostFileBytes || !network.contain(file.path);
+  });
+  std::ranges::stable_sort(files, std::ranges::greater(), &standby::FileState::size);
+  files.resize(std::min(files.size(), kMostFiles));
+  return files;
+}
+
+}  // namespace
+
+void read_library_files(std::string_view list, const MemoryGroup& group, ReadAheadCounts& counts) {
+  constexpr std::chrono::hours kReadersLimit{1};  // the agent ends them before
+  Reading reading{files_of(list), {}, group, counts};
+  for (std::size_t i = 0; i < reading.files.size(); ++i) {
+    for (std::int64_t begin = 0; begin < reading.files[i].size; begin += static_cast<std::int64_t>(kPartBytes)) {
+      reading.parts.push_back({i, static_cast<std::uint64_t>(begin)});
+    }
+  }
+  (void)lower_priority(::getpid());
+  std::vector<HelperAnswer> readers;
+  while (readers.size() < std::min(kReaders, reading.parts.size())) {
+    auto reader = HelperAnswer::start([&reading, parent = ::getpid()] { return read_parts(reading, parent); });
+    if (!reader) {
+      break;
+    }
+    readers.push_back(std::move(*reader));
+  }
+  for (HelperAnswer& reader : readers) {
+    (void)reader.take(HelperAnswer::Clock::now() + kReadersLimit, std::chrono::seconds(0));
+  }
+}
+
+}  // namespace muster
