@@ -150,6 +150,14 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::preflight,
            read_word<"auto, strict or off", ComparesNodes::Auto, ComparesNodes::Strictly, ComparesNodes::Never>>,
      "auto strict off"},
+    {"preflight-command", "COMMAND", "Several nodes",
+     "Run this command on each node, by /bin/sh, before the workers start and again after a failure: a node where it "
+     "ends "
+     "with another code than 0 takes no part, or the job ends with 69. Fills {devices}, {node_rank} and others.",
+     kInto<&GangOptions::preflight_command, read_text>},
+    {"preflight-timeout", "SECONDS", "Several nodes",
+     "Time limit of that command, after which its node is unfit. Default: 60.",
+     kInto<&GangOptions::preflight_timeout, read_positive_seconds>},
     {"heartbeat-timeout", "SECONDS", "Several nodes",
      "Time without a heartbeat after which a node, or the leader, counts as lost, 1 to 3600. Default: 8.",
      kInto<&GangOptions::heartbeat_timeout, read_seconds_from<1, 3600>>},

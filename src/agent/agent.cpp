@@ -112,6 +112,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       services_(loop_, shutdown_.pending_work(), run_, gang_, attempt_),
       reporter_(loop_, run_, gang_, services_, attempt_),
       facts_(loop_, run_, gang_),
+      preflight_(loop_, shutdown_.pending_work(), run_, gang_),
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
       suspend_requests_(loop_, shutdown_, run.options, gang_),
       standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),
@@ -181,6 +182,7 @@ void Agent::on_guard_lost() {
     attempt_->act_on_failures();  // before the end: a worker that failed earlier is its reason
   }
   gang_.notify(gang::GuardGone{});
+  preflight_.end();
   standbys_.end();
   if (attempt_) {
     attempt_->kill();  // whatever the gang decides: without the guard, no process may outlive this agent
@@ -252,6 +254,7 @@ void Agent::act(const gang::StartAttempt& wanted) {
   outcome_.notices.clear();
   LaunchPlan plan = plan_of_attempt(run_, startup_, wanted);
   control_.begin_attempt(plan);
+  preflight_.begin_attempt(plan);
   reporter_.begin_attempt(plan);
   if (attempt_) {  // destroyed in a later turn of the loop, which still has to call the handlers that are cancelled here
     attempt_->cancel();
@@ -327,6 +330,8 @@ void Agent::act(const gang::StallBegun& stall) {
 void Agent::act(const gang::StatusQuery& wanted) {
   if (wanted.what == gang::kFactsQuestion) {
     facts_.describe(wanted.number);
+  } else if (wanted.number == gang::kCommandNumber) {
+    preflight_.run(wanted, services_.sidecars().environment());
   } else {
     reporter_.describe(wanted);
   }

@@ -11,6 +11,7 @@
 #include "agent/job_control.hpp"
 #include "agent/job_record.hpp"
 #include "agent/launcher_link.hpp"
+#include "agent/preflight_hook.hpp"
 #include "agent/process_loop.hpp"
 #include "agent/read_ahead.hpp"
 #include "agent/service_requests.hpp"
@@ -88,6 +89,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   ServiceRequests services_;
   StatusReporter reporter_;
   FactsReporter facts_;
+  PreflightHook preflight_;
   JobControl control_;
   SuspendRequests suspend_requests_;
   Standbys standbys_;

@@ -69,6 +69,8 @@ struct GangOptions {
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
   ComparesNodes preflight = ComparesNodes::Auto;
+  std::string preflight_command;                        ///< each node runs its own before an attempt; empty: none
+  std::chrono::milliseconds preflight_timeout{60'000};  ///< for that command; the leader's counts
   std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// Time that ranks may run on after the first exit with 0; empty: no limit.

@@ -6,9 +6,13 @@
 #include "base/ranks.hpp"
 #include "supervise/job_end.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster::gang {
@@ -35,6 +39,24 @@ struct PreflightVerdict {
   std::vector<Outlier> unfit;     ///< those with differences by which a job may fail; `facts` has these alone
   std::string mixed;              ///< "kernel 5.15 on 40 nodes and 6.1 on 24": large groups differ; empty: none do
 };
+
+/// `StatusQuery::number` by which the leader has a node run its command of --preflight-command, as no agent can ask. The
+/// node answers when that has ended: with `kCommandPassed`, what is wrong in one line, or an empty text if it has no
+/// command; an older version answers with an empty text, too.
+inline constexpr int kCommandNumber = std::numeric_limits<int>::max();
+inline constexpr const char* kCommandPassed = "passed";
+
+/// `StatusQuery::what` beside that number.
+struct CommandQuestion {
+  int node = 0;  ///< its rank in the attempt, as far as is known
+  int nodes = 1;
+  int attempt = 0;
+  std::chrono::milliseconds limit{};  ///< of the command's time
+};
+
+[[nodiscard]] std::string to_text(const CommandQuestion& question);
+/// Empty: no leader has written this text.
+[[nodiscard]] std::optional<CommandQuestion> parse_command_question(std::string_view text);
 
 /// Compares the nodes of an attempt. Pure; runs on the leader.
 using JudgeFacts = std::function<PreflightVerdict(const std::vector<ToldFacts>&)>;

@@ -132,6 +132,7 @@ struct LaunchPlan {
   StreamLogs chosen_lines;            ///< files for the lines of all workers that hold chosen words
   std::string stacks_file;            ///< where the stacks of a hang are kept, if the job writes files
   std::string on_hang_file;           ///< for the output of --on-hang, likewise
+  std::string preflight_file;         ///< for that of --preflight-command, likewise
   std::vector<std::string> notices;   ///< sentences for the user, printed once at start
   Parameters parameters;              ///< of the template, for its services
   std::vector<std::string> services;  ///< run beside the workers of this job

@@ -306,6 +306,7 @@ void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
   visit(plan.chosen_lines.err);
   visit(plan.stacks_file);
   visit(plan.on_hang_file);
+  visit(plan.preflight_file);
   for (auto& file : plan.files) {
     visit(file.path);
     visit(file.content);

@@ -68,6 +68,7 @@ void name_node_files(LaunchPlan& plan, const JobRequest& job, const std::string&
   plan.chosen_lines = {place + "/filtered_stdout" + node + ".log", place + "/filtered_stderr" + node + ".log"};
   plan.stacks_file = place + "/stacks" + node + ".txt";
   plan.on_hang_file = place + "/on-hang" + node + ".log";
+  plan.preflight_file = place + "/preflight" + node + ".log";
 }
 
 namespace {

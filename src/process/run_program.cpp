@@ -37,9 +37,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostOutput = std::size_t{4} << 20U;
-constexpr milliseconds kLeastTime{2};     // for what it has said already
-constexpr milliseconds kPollInterval{2};  // its end is no event of a descriptor
-constexpr milliseconds kTimeToDie{20};    // and more while it waits for a CPU; one that hangs in a call dies later
+constexpr milliseconds kLeastTime{2};          // for what it has said already
+constexpr milliseconds kPollInterval{2};       // its end is no event of a descriptor
+constexpr milliseconds kLongPollInterval{20};  // likewise, while its output may come
+constexpr milliseconds kTimeToDie{20};         // and more while it waits for a CPU; one that hangs in a call dies later
 
 /// Prepares the child between fork and exec.
 struct ProgramSetup {
@@ -118,33 +119,49 @@ bool has_ended(pid_t pid) {
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-void read_some(UniqueFd& output, std::string& said) {
+void read_some(UniqueFd& output, ProgramAnswer& answer) {
   std::array<char, 4096> buffer{};
   const ssize_t count = ::read(output.get(), buffer.data(), buffer.size());
   if (count <= 0) {
     output.reset();
-  } else if (said.size() < kMostOutput) {
-    said.append(buffer.data(), static_cast<std::size_t>(count));
+  } else if (answer.said.size() < kMostOutput) {
+    answer.said.append(buffer.data(), static_cast<std::size_t>(count));
+  } else {
+    answer.rest.erase(0, answer.rest.size() - std::min(answer.rest.size(), kMostRest));
+    answer.rest.append(buffer.data(), static_cast<std::size_t>(count));
   }
 }
 
-ProgramAnswer::End wait_for(RunningProgram& program, const ProgramRequest& request, std::string& said) {
-  const auto end = std::max(request.end, Clock::now() + kLeastTime);
-  while (program.output || !has_ended(program.pid)) {
+/// Reads what is in the pipe, and not for ever: another process may write on.
+void read_what_is_there(UniqueFd& output, ProgramAnswer& answer) {
+  constexpr int kMostReads = 16;  // of a pipe's 64 KiB
+  for (int i = 0; i < kMostReads && output; ++i) {
+    pollfd ready{output.get(), POLLIN, 0};
+    if (::poll(&ready, 1, 0) != 1) {
+      return;
+    }
+    read_some(output, answer);
+  }
+}
+
+ProgramAnswer::End wait_for(RunningProgram& program, const ProgramRequest& request, Clock::time_point end,
+                            ProgramAnswer& answer) {
+  while ((program.output && request.awaits_writers) || !has_ended(program.pid)) {
     const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
     if (left <= milliseconds(0)) {
       return ProgramAnswer::End::TooLate;
     }
     std::array ready{pollfd{program.output.get(), POLLIN, 0}, pollfd{request.lifeline, 0, 0}};
-    const auto most = program.output ? left : std::min(left, kPollInterval);
-    (void)::poll(ready.data(), ready.size(), static_cast<int>(most.count()));
+    const milliseconds most = !program.output ? kPollInterval : request.awaits_writers ? left : kLongPollInterval;
+    (void)::poll(ready.data(), ready.size(), static_cast<int>(std::min(left, most).count()));
     if (ready[0].revents != 0) {
-      read_some(program.output, said);
+      read_some(program.output, answer);
     }
     if (ready[1].revents != 0) {
       return ProgramAnswer::End::Cancelled;
     }
   }
+  read_what_is_there(program.output, answer);
   return ProgramAnswer::End::ByItself;
 }
 
@@ -153,7 +170,11 @@ ProgramAnswer::End wait_for(RunningProgram& program, const ProgramRequest& reque
 Result<ProgramAnswer> run_program(const ProgramRequest& request) {
   auto program = TRY(start_program(request));
   ProgramAnswer answer;
-  answer.end = wait_for(program, request, answer.said);
+  answer.end = wait_for(program, request, std::max(request.end, Clock::now() + kLeastTime), answer);
+  if (answer.end == ProgramAnswer::End::TooLate && request.grace.count() > 0) {
+    (void)::kill(-program.pid, SIGTERM);
+    (void)wait_for(program, request, Clock::now() + request.grace, answer);
+  }
   if (answer.end != ProgramAnswer::End::ByItself) {
     (void)::kill(-program.pid, SIGKILL);
     for (Timeout timeout(program.pid, kTimeToDie); !has_ended(program.pid) && timeout.left().count() > 0;) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs a program that is no worker to its end: a probe, py-spy, a command of the batch system, that of --on-hang.
+// Runs a program that is no worker to its end: a probe, py-spy, a command of the batch system or of the user.
 
 #include "base/result.hpp"
 #include "process/inherited.hpp"
@@ -8,6 +8,7 @@
 #include "supervise/exit_status.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,8 +22,13 @@ struct ProgramRequest {
   const Inherited* inherited = nullptr;            ///< restored for it; null: it gets signals and limits as ours are
   std::map<std::string, std::string> variables{};  ///< empty: ours
   std::optional<Rights> rights{};                  ///< its rights; empty: ours
-  int lifeline = -1;  ///< the end of a pipe: the program is killed when the other end is closed
+  int lifeline = -1;                  ///< the end of a pipe: the program is killed when the other end is closed
+  std::chrono::milliseconds grace{};  ///< between SIGTERM and SIGKILL after `end`; 0: SIGKILL at once
+  bool awaits_writers = true;         ///< a process that it leaves behind and that writes its output is awaited, too
 };
+
+/// Limit of `ProgramAnswer::rest` in bytes.
+inline constexpr std::size_t kMostRest = 4'096;
 
 struct ProgramAnswer {
   enum class End {
@@ -33,10 +39,11 @@ struct ProgramAnswer {
   End end = End::ByItself;
   ExitStatus status = ExitStatus::exited(0);
   std::string said{};  ///< output and errors, at most 4 MiB
+  std::string rest{};  ///< the end of more output, at least `kMostRest` where there is so much
 };
 
-/// Runs a program, in a session of its own and with /dev/null as its input, until it has ended and nothing writes to
-/// its output any more; kills its process group after `end`. With rights of another it gets neither our variables nor
+/// Runs a program, in a session of its own and with /dev/null as its input, until it has ended and, where that is awaited,
+/// nothing writes to its output any more; kills its process group after `end`. With rights of another it gets neither our variables nor
 /// our folder, which may be secret. It dies with its caller, whom this blocks. Fails if it cannot be started.
 [[nodiscard]] Result<ProgramAnswer> run_program(const ProgramRequest& request);
 

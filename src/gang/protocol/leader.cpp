@@ -220,10 +220,10 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
   }
 }
 
-/// With --preflight strict, sends a node away that differs in what the job needs, if a spare can have its seat or the
-/// job may be smaller. Else the job ends; where it may have spares, after a last call for one. True: it has sent one.
+/// Sends a node away that differs in what the job needs, with --preflight strict, or fails --preflight-command, if a spare
+/// can have its seat or the job may be smaller. Else the job ends; where it may have spares, after a last call for one. True: it has sent one.
 bool Leader::leave_out_unfit(Instant now) {
-  const std::optional<Preflight::Unfit> unfit = preflight_.unfit();
+  const std::optional<UnfitNode> unfit = preflight_.unfit();
   if (!unfit || gang_.state != State::Rendezvous) {
     return false;
   }
@@ -234,7 +234,7 @@ bool Leader::leave_out_unfit(Instant now) {
   if (may_go) {
     gang_.send(unfit->link, Finish{gang_.recorded(std::move(end))});
     gang_.drop(unfit->link);
-    release(unfit->link, "differs from the others", now);
+    release(unfit->link, unfit->how, now);
   } else if (unfit->link == kOwnLink || !gang_.can_start_again() || !preflight_.awaits_spare(now)) {
     goodbye_.conclude(std::move(end), now);
   }

@@ -26,7 +26,9 @@ std::string describe(const Outlier& outlier) {
 }  // namespace
 
 Preflight::Preflight(GangState& gang)
-    : gang_(gang), is_strict_(gang.config.judge_facts && gang.config.options.preflight == ComparesNodes::Strictly) {}
+    : gang_(gang),
+      is_strict_(gang.config.judge_facts && gang.config.options.preflight == ComparesNodes::Strictly),
+      command_(gang) {}
 
 void Preflight::note_joined(LinkId link, Instant now) {
   if (is_strict_) {
@@ -42,7 +44,6 @@ void Preflight::begin_attempt() {
     std::erase_if(answers_, [](const auto& entry) { return entry.second.at.has_value(); });
     passed_.clear();
     unfit_.reset();
-    spare_until_.reset();
   }
 }
 
@@ -59,7 +60,7 @@ void Preflight::ask(const std::vector<LinkId>& links, Instant now) {
 
 bool Preflight::take(LinkId link, const StatusReport& report, Instant now) {
   if (report.number != kFactsNumber) {
-    return false;
+    return command_.take(link, report, now);
   }
   const auto found = answers_.find(link);
   if (found != answers_.end() && !found->second.at) {
@@ -80,9 +81,13 @@ void Preflight::forget(LinkId link) {
   if (unfit_ && unfit_->link == link) {
     unfit_.reset();
   }
+  command_.forget(link);
 }
 
 void Preflight::follow(Instant now) {
+  if (gang_.state == LeaderState::Stopping) {
+    command_.note_ending();
+  }
   if (!gang_.config.judge_facts || is_strict_) {
     return;
   }
@@ -103,6 +108,7 @@ void Preflight::follow(Instant now) {
 }
 
 void Preflight::on_tick(Instant now) {
+  command_.on_tick(now);
   if (asks_at_ && now >= *asks_at_) {
     asks_at_.reset();
     due_ = now + kMostWait;
@@ -121,10 +127,20 @@ void Preflight::on_tick(Instant now) {
 }
 
 std::optional<Instant> Preflight::next_wake() const {
-  return due_ && asks_at_ ? std::min(due_, asks_at_) : due_ ? due_ : asks_at_;
+  const auto call = spare_calls_.find(gang_.attempt.number());
+  const bool has_call = gang_.state == LeaderState::Rendezvous && unfit() && call != spare_calls_.end();
+  std::optional<Instant> wake = has_call ? std::optional(call->second) : std::nullopt;
+  for (const std::optional<Instant>& at : {due_, asks_at_, command_.next_wake()}) {
+    wake = wake && at ? std::min(wake, at) : wake ? wake : at;
+  }
+  return wake;
 }
 
 bool Preflight::holds_back(Instant now) {
+  return comparison_holds_back(now) || command_.holds_back(now);
+}
+
+bool Preflight::comparison_holds_back(Instant now) {
   if (!is_strict_) {
     return false;
   }
@@ -139,16 +155,15 @@ bool Preflight::holds_back(Instant now) {
   if (due_ && now < *due_) {
     return true;
   }
-  due_ = spare_until_;
+  due_.reset();
   name_silent(nodes);
   const PreflightVerdict verdict = judge(nodes);
   if (verdict.unfit.empty()) {
-    due_.reset();
     passed_ = nodes;
     return false;
   }
   const Outlier& first = verdict.unfit.front();
-  unfit_ = Unfit{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first)};
+  unfit_ = UnfitNode{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first), "differs from the others"};
   return true;
 }
 
@@ -165,14 +180,13 @@ std::optional<Instant> Preflight::end_of_delay(const std::vector<LinkId>& nodes)
 }
 
 bool Preflight::awaits_spare(Instant now) {
-  if (!spare_until_) {
-    const auto wait = gang_.config.options.last_call;
-    spare_until_ = now + wait;
+  const auto wait = gang_.config.options.last_call;
+  const auto [call, is_new] = spare_calls_.emplace(gang_.attempt.number(), now + wait);
+  if (is_new) {
     gang_.say(Level::Warning,
-              "waiting up to " + whole_seconds(wait) + " for a spare in the place of a node that differs");
+              "waiting up to " + whole_seconds(wait) + " for a spare in the place of a node that " + unfit()->how);
   }
-  due_ = spare_until_;
-  return now < *spare_until_;
+  return now < call->second;
 }
 
 std::vector<ToldFacts> Preflight::told_facts(const std::vector<LinkId>& nodes) const {

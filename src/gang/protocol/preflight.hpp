@@ -5,6 +5,7 @@
 
 #include "gang/preflight_values.hpp"
 #include "gang/protocol/gang_state.hpp"
+#include "gang/protocol/preflight_command.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -16,10 +17,10 @@
 
 namespace muster::gang {
 
-/// Does nothing without `GangConfig::judge_facts`. Each attempt is judged. Nothing waits for that: the nodes are asked a
+/// Compares nothing without `GangConfig::judge_facts`. Each attempt is judged. Nothing waits for that: the nodes are asked a
 /// moment after the start, and judged once all have answered, or `kMostWait` later those that have, and all once more
 /// when the last one has. With --preflight strict the nodes are asked when they join and before each restart, and
-/// `holds_back` waits for their answers.
+/// `holds_back` waits for their answers, and then for those about the command of --preflight-command.
 class Preflight {
  public:
   /// Between a start and the question: neither the join nor the start of workers pays for it.
@@ -30,12 +31,6 @@ class Preflight {
   static constexpr std::chrono::seconds kMostDelay{5};
   /// Limit of the nodes that are named in an attempt.
   static constexpr std::size_t kMostNamed = 16;
-
-  /// A node with which the next attempt may not start, and how it differs.
-  struct Unfit {
-    LinkId link = kOwnLink;
-    std::string why;
-  };
 
   /// The state outlives it.
   explicit Preflight(GangState& gang);
@@ -52,7 +47,7 @@ class Preflight {
   /// True while the next attempt may not start: a node has not answered yet, or one is unfit.
   [[nodiscard]] bool holds_back(Instant now);
   /// Of the nodes that have seats.
-  [[nodiscard]] const std::optional<Unfit>& unfit() const { return unfit_; }
+  [[nodiscard]] const std::optional<UnfitNode>& unfit() const { return unfit_ ? unfit_ : command_.unfit(); }
   /// True for a last call from the first time on: a spare may come for the seat of the unfit node.
   [[nodiscard]] bool awaits_spare(Instant now);
 
@@ -67,6 +62,7 @@ class Preflight {
   };
 
   void begin_attempt();
+  [[nodiscard]] bool comparison_holds_back(Instant now);
   void ask(const std::vector<LinkId>& links, Instant now);
   [[nodiscard]] std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
   [[nodiscard]] std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;
@@ -84,9 +80,10 @@ class Preflight {
   std::optional<Instant> due_;      ///< next judgement
   std::map<LinkId, std::string> differences_;
   std::set<std::string> said_;
-  std::vector<LinkId> passed_;          ///< nodes that may start together
-  std::optional<Unfit> unfit_;          ///< the first one
-  std::optional<Instant> spare_until_;  ///< a spare is awaited
+  std::vector<LinkId> passed_;      ///< nodes that may start together
+  std::optional<UnfitNode> unfit_;  ///< the first one
+  PreflightCommand command_;
+  std::map<int, Instant> spare_calls_;  ///< ends of the last calls for a spare, by attempts
 };
 
 }  // namespace muster::gang

@@ -223,7 +223,7 @@ TEST(StrictPreflight, GivesTheSeatToASpare) {
 
 TEST(StrictPreflight, WaitsForTheFactsOfASpare) {
   LeaderScenario scenario = met(restarting(job_of(3)), {"usual", "unfit"});
-  EXPECT_TRUE(scenario.has_said("waiting up to 30 s for a spare in the place of a node that differs"));
+  EXPECT_TRUE(scenario.has_said("waiting up to 30 s for a spare in the place of a node that differs from the others"));
   EXPECT_EQ(scenario.wait(seconds(9)), "");
   (void)scenario.arrive(3);
   EXPECT_EQ(scenario.state(), Leader::State::Rendezvous);

@@ -1,0 +1,91 @@
+// Starts the helper process of the command, and reads what that has answered.
+#include "agent/command_runner.hpp"
+
+#include "base/text.hpp"
+#include "plan/launch_plan.hpp"
+#include "process/run_program.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// For the helper process, which ends by itself after the limit and the grace.
+constexpr std::chrono::seconds kTimeToAnswer{10};
+/// For its answer, once the job has ended.
+constexpr std::chrono::milliseconds kTimeToEnd{300};
+constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
+constexpr const char* kTooLate = "has not ended in time, and was killed";
+
+/// The last line that is not blank, for messages.
+std::string shown_last_line(std::string_view output) {
+  constexpr std::size_t kMostShown = 200;
+  const std::string_view text = trim(output.substr(output.size() - std::min(output.size(), kMostRest)));
+  const std::string_view line = text.substr(text.rfind('\n') + 1);
+  return one_line(masked("", join(masked_arguments(split(std::string(line), ' ')), " ")), kMostShown);
+}
+
+/// A line with what went wrong, the last line, and the output.
+std::string answer_of(ProgramRequest request, std::chrono::milliseconds limit) {
+  request.end = std::chrono::steady_clock::now() + limit;
+  const auto answer = run_program(request);
+  if (!request.awaits_writers) {
+    end_orphans_of_helper();
+  }
+  if (!answer) {
+    return "cannot be started: " + answer.error().message + "\n\n";
+  }
+  const bool has_failed = answer->end == ProgramAnswer::End::ByItself && !answer->status.ok();
+  return (answer->end == ProgramAnswer::End::TooLate ? kTooLate
+          : has_failed                               ? "ended with " + answer->status.describe()
+                                                     : std::string()) +
+         "\n" + shown_last_line(answer->rest.empty() ? answer->said : answer->rest) + "\n" +
+         answer->said.substr(0, kMostOutput);
+}
+
+CommandEnd read_end(const std::string& text) {
+  const auto first = text.find('\n');
+  const auto second = text.find('\n', first + 1);
+  return {text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+}
+
+}  // namespace
+
+CommandRunner::CommandRunner(ProcessLoop& loop, PendingWork& pending, const Inherited& inherited, std::string name)
+    : pending_(pending), inherited_(inherited), name_(std::move(name)), task_(loop.io(), loop.helpers()) {}
+
+Result<> CommandRunner::start(UserCommand command, std::function<void(CommandEnd)> then) {
+  auto lifeline = TRY(make_pipe());
+  lifeline_ = std::move(lifeline.write);
+  ProgramRequest request{.command = {"/bin/sh", "-c", std::move(command.line)},
+                         .inherited = &inherited_,
+                         .variables = std::move(command.environment),
+                         .lifeline = lifeline.read.get(),
+                         .grace = command.grace,
+                         .awaits_writers = !command.ends_with_its_program};
+  const auto work = [request = std::move(request), limit = command.limit] {
+    return is_helper_process() ? answer_of(request, limit) : "cannot be started: no process can be made\n\n";
+  };
+  task_.start({work,
+               command.limit + command.grace + kTimeToAnswer,
+               [this, then = std::move(then)](const HelperTask::Answer& answer) {
+                 const bool is_late = static_cast<bool>(lifeline_);
+                 lifeline_.reset();
+                 then(read_end(answer.value_or((is_late ? kTooLate : "") + std::string("\n\n"))));
+                 pending_.remove(name_);
+               },
+               {lifeline.read.get()}});
+  return {};
+}
+
+void CommandRunner::end() {
+  if (!task_.is_idle()) {
+    lifeline_.reset();
+    pending_.add(name_);
+    task_.shorten(kTimeToEnd);
+  }
+}
+
+}  // namespace muster

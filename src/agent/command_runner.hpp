@@ -1,0 +1,56 @@
+#pragma once
+
+// Runs a command line of the user beside the workers: that of --on-hang, that of --preflight-command. Private to
+// src/agent.
+
+#include "agent/process_loop.hpp"
+#include "agent/shutdown.hpp"
+#include "base/file_io.hpp"
+#include "base/result.hpp"
+#include "process/helper_process.hpp"
+#include "process/inherited.hpp"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace muster {
+
+struct UserCommand {
+  std::string line;  ///< for /bin/sh
+  std::map<std::string, std::string> environment;
+  std::chrono::milliseconds limit{};   ///< of its time
+  std::chrono::milliseconds grace{};   ///< between SIGTERM and SIGKILL after that; 0: SIGKILL at once
+  bool ends_with_its_program = false;  ///< what it leaves behind is killed; else whoever writes its output is awaited
+};
+
+struct CommandEnd {
+  std::string problem;    ///< "ended with exit code 3"; empty: it ended with 0
+  std::string last_line;  ///< of its output: visible, without secrets, at most 200 bytes
+  std::string output;     ///< of both streams, at most 1 MiB
+};
+
+/// The command is started and limited by a helper process: so the attempt neither waits for it, nor ends it with what
+/// workers leave behind.
+class CommandRunner {
+ public:
+  /// `name` is that of pending work, "the command of --on-hang". The references outlive it.
+  CommandRunner(ProcessLoop& loop, PendingWork& pending, const Inherited& inherited, std::string name);
+
+  [[nodiscard]] bool is_idle() const { return task_.is_idle(); }
+  /// Runs the command, in a session of its own and with /dev/null as its input, and calls `then` once. To be called when
+  /// it is idle. Fails where no pipe can be made.
+  [[nodiscard]] Result<> start(UserCommand command, std::function<void(CommandEnd)> then);
+  /// The job has ended: kills the command.
+  void end();
+
+ private:
+  PendingWork& pending_;
+  const Inherited& inherited_;
+  std::string name_;
+  HelperTask task_;
+  UniqueFd lifeline_;  ///< the helper process kills the command when this is closed, also by our death
+};
+
+}  // namespace muster

@@ -1,0 +1,178 @@
+// Asks the nodes to run the command, and waits for their answers.
+#include "gang/protocol/preflight_command.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+/// More than a node says: a code, and a line of 200 bytes.
+constexpr std::size_t kMostReasonBytes = 400;
+
+/// Stands for the answer of an agent whose host runs the command by another one.
+constexpr const char* kRunsBeside = "beside";
+
+bool is_bad(const std::string& answer) {
+  return !answer.empty() && answer != kCommandPassed && answer != kRunsBeside;
+}
+
+Instant::duration median_of(std::vector<Instant::duration> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+}  // namespace
+
+bool PreflightCommand::take(LinkId link, const StatusReport& report, Instant now) {
+  if (report.number != kCommandNumber) {
+    return false;
+  }
+  const auto found = runs_.find(link);
+  if (found != runs_.end() && !found->second.ended) {
+    found->second.ended = now;
+    found->second.answer = one_line(report.text, kMostReasonBytes);
+  }
+  return true;
+}
+
+void PreflightCommand::forget(LinkId link) {
+  runs_.erase(link);
+  if (unfit_ && unfit_->link == link) {
+    unfit_.reset();
+  }
+}
+
+void PreflightCommand::on_tick(Instant now) {
+  if (due_ && now >= *due_) {
+    due_.reset();
+  }
+}
+
+bool PreflightCommand::holds_back(Instant now) {
+  if (gang_.config.options.preflight_command.empty()) {
+    return false;
+  }
+  begin_attempt();
+  const std::vector<LinkId> nodes = gang_.roster.in_order();
+  ask(nodes, now);
+  give_up_silent(now);
+  due_.reset();
+  unfit_.reset();
+  follow_last(nodes, now);
+  if (due_) {
+    return true;
+  }
+  conclude(nodes);
+  return unfit_.has_value();
+}
+
+/// A node may have become bad in the attempt before. One whose command still runs is not asked again.
+void PreflightCommand::begin_attempt() {
+  if (attempt_ == gang_.attempt.number()) {
+    return;
+  }
+  attempt_ = gang_.attempt.number();
+  said_.clear();
+  if (!has_only_grown_) {
+    std::erase_if(runs_, [](const auto& entry) { return entry.second.ended.has_value(); });
+  }
+  has_only_grown_ = false;
+}
+
+/// Asks one agent of each host where the platform starts an agent for each process.
+void PreflightCommand::ask(const std::vector<LinkId>& nodes, Instant now) {
+  const GangOptions& options = gang_.config.options;
+  std::set<std::string> hosts;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const bool is_beside =
+        gang_.config.job.are_tasks && !hosts.insert(gang_.roster.find(nodes[i])->join.node.host).second;
+    if (!runs_.emplace(nodes[i], is_beside ? Run{now, now, kRunsBeside} : Run{now}).second || is_beside) {
+      continue;
+    }
+    is_open_ = true;
+    const CommandQuestion question{static_cast<int>(i), static_cast<int>(nodes.size()), gang_.attempt.number(),
+                                   options.preflight_timeout};
+    gang_.send(nodes[i], StatusQuery{kCommandNumber, to_text(question)});
+  }
+}
+
+void PreflightCommand::give_up_silent(Instant now) {
+  const auto most = gang_.config.options.preflight_timeout + kTimeToAnswer;
+  for (auto& [link, run] : runs_) {
+    if (!run.ended && now >= run.asked + most) {
+      run.ended = now;
+      run.answer = "it has not told within " + whole_seconds(most) + " how the preflight command ended";
+    }
+  }
+}
+
+/// Sets when a run is late, and names the last one if it is far behind the others.
+void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now) {
+  std::size_t last = 0;
+  std::size_t running = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (const Run& run = runs_.at(nodes[i]); !run.ended) {
+      const Instant end = run.asked + gang_.config.options.preflight_timeout + kTimeToAnswer;
+      due_ = std::min(due_.value_or(end), end);
+      last = i;
+      ++running;
+    }
+  }
+  const std::vector<Instant::duration> others = times(nodes);
+  if (running != 1 || others.size() + 1 < kFewestCompared) {
+    return;
+  }
+  const Instant::duration usual = median_of(others);
+  const Instant::duration so_far = now - runs_.at(nodes[last]).asked;
+  const Instant far = runs_.at(nodes[last]).asked + 3 * usual + kNotFar;
+  if (now < far) {
+    due_ = std::min(*due_, far);
+  } else if (said_.insert("last " + std::to_string(nodes[last])).second) {
+    gang_.send(gang_.roster.links(),
+               Announce{name_of(nodes, last) + " is the last: the preflight command has run there for " +
+                        format_seconds(seconds_of(so_far)) + " s, and has taken " + format_seconds(seconds_of(usual)) +
+                        " s on others"});
+  }
+}
+
+/// All have answered: says what is worth a line, and finds the first node that is bad.
+void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string& answer = runs_.at(nodes[i]).answer;
+    if (is_bad(answer)) {
+      std::string why = name_of(nodes, i) + ": " + answer;
+      if (said_.insert(why).second) {
+        gang_.send(gang_.roster.links(), Announce{why});
+      }
+      unfit_ = unfit_.value_or(UnfitNode{nodes[i], std::move(why), "failed the preflight command"});
+    } else if (answer.empty() && said_.insert(name_of(nodes, i)).second) {
+      gang_.say(Level::Warning, name_of(nodes, i) + " has no --preflight-command: it starts without that check");
+    }
+  }
+  const std::vector<Instant::duration> taken = times(nodes);
+  const auto longest = std::ranges::max_element(taken);
+  if (std::exchange(is_open_, false) && !unfit_ && longest != taken.end() && *longest >= kNoticed) {
+    gang_.say(Level::Info, "the preflight command took " + format_seconds(seconds_of(*longest)) + " s");
+  }
+}
+
+std::string PreflightCommand::name_of(const std::vector<LinkId>& nodes, std::size_t node) const {
+  return "node " + std::to_string(node) + " (" + gang_.roster.find(nodes[node])->join.node.host + ")";
+}
+
+/// Of the runs that have ended.
+std::vector<Instant::duration> PreflightCommand::times(const std::vector<LinkId>& nodes) const {
+  std::vector<Instant::duration> times;
+  for (const LinkId link : nodes) {
+    if (const Run& run = runs_.at(link); run.ended && run.answer != kRunsBeside) {
+      times.push_back(*run.ended - run.asked);
+    }
+  }
+  return times;
+}
+
+}  // namespace muster::gang

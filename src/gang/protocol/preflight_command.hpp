@@ -1,0 +1,77 @@
+#pragma once
+
+// Has the nodes run the command of --preflight-command before an attempt, and names those where it fails
+// (docs/preflight.md). Part of the leader: pure.
+
+#include "gang/preflight_values.hpp"
+#include "gang/protocol/gang_state.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+/// A node with which the next attempt may not start.
+struct UnfitNode {
+  LinkId link = kOwnLink;
+  std::string why;  ///< a sentence that names the node
+  std::string how;  ///< "differs from the others"
+};
+
+/// Does nothing where the leader has no such command. All nodes that have seats run it at the same time, each its own;
+/// before an attempt that follows only because nodes have come, those alone.
+class PreflightCommand {
+ public:
+  /// A node whose command has had its time may answer so much later.
+  static constexpr std::chrono::seconds kTimeToAnswer{20};
+  /// The command of one node may take three times as long as that of the others, and so much longer, unnamed.
+  static constexpr std::chrono::seconds kNotFar{5};
+  /// A command that takes as long is worth a line.
+  static constexpr std::chrono::seconds kNoticed{1};
+
+  /// The state outlives it.
+  explicit PreflightCommand(GangState& gang) : gang_(gang) {}
+
+  /// Takes the answer to the question. False: the report answers another one.
+  bool take(LinkId link, const StatusReport& report, Instant now);
+  void forget(LinkId link);
+  /// An attempt is ending.
+  void note_ending() { has_only_grown_ = gang_.attempt.is_scaling_up(); }
+  void on_tick(Instant now);
+  [[nodiscard]] std::optional<Instant> next_wake() const { return due_; }
+
+  /// True while the next attempt may not start: the command runs on a node, or has failed on one.
+  [[nodiscard]] bool holds_back(Instant now);
+  /// Of the nodes that have seats.
+  [[nodiscard]] const std::optional<UnfitNode>& unfit() const { return unfit_; }
+
+ private:
+  struct Run {
+    Instant asked;
+    std::optional<Instant> ended{};
+    std::string answer{};
+  };
+
+  void begin_attempt();
+  void ask(const std::vector<LinkId>& nodes, Instant now);
+  void give_up_silent(Instant now);
+  void follow_last(const std::vector<LinkId>& nodes, Instant now);
+  void conclude(const std::vector<LinkId>& nodes);
+  [[nodiscard]] std::string name_of(const std::vector<LinkId>& nodes, std::size_t node) const;
+  [[nodiscard]] std::vector<Instant::duration> times(const std::vector<LinkId>& nodes) const;
+
+  GangState& gang_;
+  std::map<LinkId, Run> runs_;
+  std::optional<int> attempt_;  ///< that the answers are for
+  bool has_only_grown_ = false;
+  bool is_open_ = false;        ///< what the runs have shown is not said yet
+  std::optional<Instant> due_;  ///< a run is late
+  std::set<std::string> said_;  ///< for this attempt
+  std::optional<UnfitNode> unfit_;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,96 @@
+"""The command of --preflight-command on several nodes: a bad node is left out, or the job does not start."""
+
+from support.deadlines import wait_until
+from support.wire import is_open
+
+CHECK = """--preflight-command=test "$BAD" != yes || { echo "GPU 4: DBE"; exit 3; }"""
+WHY = 'the preflight command ended with exit code 3: "GPU 4: DBE"'
+
+
+def start(gang, nodes, *options):
+    """Node 1 is bad."""
+    agents = gang(nodes, CHECK, *options)
+    agents.start(0)
+    wait_until(lambda: is_open(agents.port), "the leader to listen")
+    agents.start(1, name="bad", env={"BAD": "yes"})
+    return agents
+
+
+def test_healthy_nodes_say_nothing_and_start(gang):
+    agents = gang(3, CHECK)
+    agents.start_all()
+    agents.succeed()
+
+    assert not any("preflight" in job.err.text for job in agents.jobs.values()), agents.words()
+
+
+def test_a_job_without_a_spare_ends_before_any_worker_starts(gang):
+    agents = start(gang, 3)
+    agents.start(2)
+    agents.assert_codes(69)
+
+    assert agents.worker_events.all() == []
+    for job in agents.jobs.values():
+        last = job.said[-1]
+        assert last.startswith("exit code 69: node 1 (") and WHY in last, job.words()
+        assert last.endswith("; start the job again without that node"), job.words()
+    assert all(WHY in report["reason"] for report in agents.reports().values())
+
+
+def test_of_two_nodes_the_bad_one_is_known(gang):
+    agents = start(gang, 2)
+    agents.assert_codes(69)
+
+    assert agents.worker_events.all() == []
+    assert all("exit code 69: node 1 (" in job.said[-1] for job in agents.jobs.values()), agents.words()
+
+
+def test_a_spare_takes_the_seat_of_a_bad_node(gang):
+    agents = start(gang, 3, "-v", "--max-restarts=1")
+    agents.jobs[0].err.wait_for("is here: 2 of 3 nodes")
+    agents.start(2, rank=None)
+    agents.start(3, rank=None)
+    started = agents.wait_for_start(3)
+    agents.worker_events.end_all(3)
+    agents.assert_codes(0, node_bad=69)
+
+    bad = agents.jobs["bad"]
+    assert bad.pid not in {one.pid for one in started.values()}
+    assert bad.said[-1].startswith("exit code 69: node 1 (") and WHY in bad.said[-1], bad.words()
+    assert agents.jobs[0].said_about("node 1,", "left: it failed the preflight command")
+
+
+def test_a_smaller_job_starts_without_the_bad_node(gang):
+    agents = start(gang, "2:3", "--last-call=0.5")
+    agents.start(2)
+    agents.wait_for_start(2)
+    agents.worker_events.end_all(2)
+    agents.assert_codes(0, node_bad=69)
+
+
+def test_each_node_runs_its_own_command_and_one_without_is_named(gang):
+    agents = gang(2)
+    agents.start(0, CHECK)
+    agents.start(1, env={"BAD": "yes"})
+    agents.succeed()
+
+    assert agents.jobs[0].said_about("node 1 (", "has no --preflight-command: it starts without that check")
+
+
+def test_a_command_of_one_node_alone_does_not_run_and_says_so(gang):
+    agents = gang(2)
+    agents.start(0)
+    agents.start(1, CHECK, env={"BAD": "yes"})
+    agents.succeed()
+
+    assert agents.jobs[1].said_about("the preflight command has not run on this node: the leader, which has none")
+
+
+def test_the_command_runs_on_all_nodes_again_after_a_failure(gang, tmp_path):
+    agents = gang(2, "--max-restarts=1", f"--preflight-command=echo {{attempt}} >> {tmp_path}/{{node_rank}}")
+    agents.start_all()
+    agents.wait_for_start()
+    agents.worker_events.end(0, 1)
+    agents.succeed(attempt=1)
+
+    assert [(tmp_path / node).read_text().split() for node in ("0", "1")] == [["0", "1"]] * 2
