@@ -37,11 +37,11 @@ Result<> check_scale_up(const gang::GangOptions& options, const Settings& settin
   const auto scale_up = settings.find("scale-up");
   const auto preflight = settings.find("preflight");
   const bool is_now = scale_up && options.scale_up == gang::ScaleUp::Now;
-  if (is_now && preflight && options.preflight == gang::ComparesNodes::Strictly) {
+  if (is_now && preflight && options.preflight.compares == gang::ComparesNodes::Strictly) {
     return Error{error_kind(scale_up->source),
-                 scale_up->source.name + " is 'now' but " + preflight->source.name +
-                     " is 'strict': each unfit node that comes would stop the running workers; leave " +
-                     scale_up->source.name + " out"};
+                 scale_up->source.name + " is 'now' but " + preflight->source.name + " is '" + preflight->value +
+                     "': each unfit node that comes would stop the running workers; leave " + scale_up->source.name +
+                     " out"};
   }
   return {};
 }
@@ -62,6 +62,22 @@ Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given) {
   constexpr Lead kByRank = Lead::Always;  // stands for auto, which the node's rank decides
   const Lead lead = TRY(read_word<"auto, reached or never", kByRank, Lead::IfReached, Lead::Never>(given));
   return lead == kByRank ? std::nullopt : std::optional(lead);
+}
+
+Result<gang::PreflightChoice> read_preflight(const Sourced<std::string>& given) {
+  using gang::ComparesNodes;
+  gang::PreflightChoice choice;
+  if (given.value == "off") {
+    choice.compares = ComparesNodes::Never;
+  } else if (given.value != "auto") {
+    const std::vector<std::string> words = split(given.value, ',');
+    choice.is_full = contains(words, "full");
+    choice.compares = contains(words, "strict") ? ComparesNodes::Strictly : ComparesNodes::Auto;
+    if (words.empty() || words.size() != std::size_t{choice.is_full} + std::size_t{contains(words, "strict")}) {
+      return wrong_value(given, "auto, full, strict, full,strict or off");
+    }
+  }
+  return choice;
 }
 
 Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {

@@ -17,7 +17,6 @@
 namespace muster {
 namespace {
 
-using gang::ComparesNodes;
 using gang::GangOptions;
 using gang::OnEarlyExit;
 using gang::RestartPolicy;
@@ -146,10 +145,10 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"preflight", "WHEN", "Several nodes",
      "Compare drivers, devices, ports, limits, clocks and more of the nodes when they meet, and name a node that "
      "differs from all others: auto (with three nodes and more, the default), strict (a node that differs in devices, "
-     "driver, ports, clock or /dev/shm does not take part), or off.",
-     kInto<&GangOptions::preflight,
-           read_word<"auto, strict or off", ComparesNodes::Auto, ComparesNodes::Strictly, ComparesNodes::Never>>,
-     "auto strict off"},
+     "driver, ports, clock or /dev/shm does not take part), full (names are resolved and the job's folders are "
+     "written, "
+     "too), full,strict, or off.",
+     kInto<&GangOptions::preflight, read_preflight>, "auto full strict full,strict off"},
     {"preflight-command", "COMMAND", "Several nodes",
      "Run this command on each node, by /bin/sh, before the workers start and again after a failure: a node where it "
      "ends "

@@ -95,6 +95,8 @@ struct Options {
 
 /// Reads how the nodes of a job meet, restart and end together. Fails for an invalid option, and if both
 /// MUSTER_TOKEN, which is the token itself, and --token-file are given.
+/// Reads the words of --preflight.
+[[nodiscard]] Result<gang::PreflightChoice> read_preflight(const Sourced<std::string>& given);
 [[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot);
 
 /// Removes MUSTER_TOKEN from the environment that the kernel shows of this process (after the snapshot), because

@@ -86,6 +86,7 @@ Result<ExitReport> make_exit_report(const Options& options, const EndFiles& file
   ExitReport words;
   if (options.report) {
     words.stream = TRY(check_report(*options.report));
+    words.file = words.stream ? "" : options.report->value;
   }
   if (options.report || !files.error.empty() || !files.state_folder.empty() || files.keeper) {
     words.write_report = [&options, files](const Outcome& outcome) { return write_files(outcome, options, files); };

@@ -31,7 +31,7 @@ namespace {
 
 /// The roles of one job may have different machines, and tasks of one host have the same.
 bool compares_nodes(const gang::GangConfig& config) {
-  return config.options.preflight != gang::ComparesNodes::Never &&
+  return config.options.preflight.compares != gang::ComparesNodes::Never &&
          config.job.most_nodes >= static_cast<int>(gang::kFewestCompared) && config.job.roles.size() <= 1 &&
          config.job.endpoints.size() <= 1 && !config.job.are_tasks;
 }
@@ -86,7 +86,7 @@ gang::GangSetup setup_with_keys(const RunContext& run) {
     };
   }
   if (compares_nodes(setup.config)) {
-    const bool is_strict = setup.config.options.preflight == gang::ComparesNodes::Strictly;
+    const bool is_strict = setup.config.options.preflight.compares == gang::ComparesNodes::Strictly;
     setup.config.judge_facts = [is_strict](const auto& told) { return preflight::judge(told, is_strict); };
   }
   setup.config.memory_use = [reader = MemoryReader(run.memory_group)]() mutable { return reader.read(); };

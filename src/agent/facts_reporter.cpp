@@ -3,20 +3,32 @@
 
 #include "compat/known_launchers.hpp"
 #include "environment/snapshot.hpp"
+#include "preflight/read_names.hpp"
+#include "preflight/try_folders.hpp"
 #include "process/spawn.hpp"
 
 #include <sys/resource.h>
 
 #include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace muster {
 namespace {
+
+using preflight::Facts;
 
 /// No fact takes so long, not even on a busy node.
 constexpr std::chrono::seconds kFactsTimeout{5};
 /// For the folders of the job, whose file systems may hang: a leader waits for facts longer than that.
 constexpr std::chrono::seconds kFolderTimeout{2};
+/// For names that a name server has to answer for, and a file that a busy file server has to make.
+constexpr std::chrono::seconds kNameTimeout{3};
+constexpr std::chrono::seconds kWriteTimeout{4};
 
 /// The limit that workers inherit. This process may have raised its own.
 double open_files(const Inherited& inherited) {
@@ -27,6 +39,57 @@ double open_files(const Inherited& inherited) {
     return preflight::kNoLimit;
   }
   return static_cast<double>(limit.rlim_cur);
+}
+
+std::string folder_of(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+Facts read_room(const std::map<std::string, std::string>& folders) {
+  std::map<std::string, std::string> asked;
+  for (const auto& [fact, what] :
+       {std::pair("room for logs", "log folder"), std::pair("room for the run", "run folder")}) {
+    if (const auto found = folders.find(what); found != folders.end()) {
+      asked[fact] = found->second;
+    }
+  }
+  Facts facts = preflight::read_room(asked);
+  facts.texts["folders"] = "answer";
+  return facts;
+}
+
+/// Empty: no process can be made here, and what it would find out is no fact.
+std::optional<HelperAnswer> ask(const std::function<Facts()>& read) {
+  auto asked = HelperAnswer::start([&] { return preflight::to_line(read()); });
+  return asked ? std::optional(std::move(*asked)) : std::nullopt;
+}
+
+/// Adds what the process answers; that it hangs is a fact as well, in the line `late`.
+void take(std::optional<HelperAnswer>& asked, HelperAnswer::Clock::time_point end, const char* late, Facts& facts) {
+  if (asked) {
+    Facts told = preflight::parse_facts(asked->take(end, kFolderTimeout).value_or(late));
+    facts.texts.merge(told.texts);
+    facts.numbers.merge(told.numbers);
+  }
+}
+
+/// The folders of the job, by what they are. One that the job makes later may be missing.
+std::map<std::string, std::string> folders_of(const RunContext& run) {
+  std::map<std::string, std::string> folders;
+  const auto add = [&](const char* what, const std::string& folder) {
+    if (!folder.empty()) {
+      folders[what] = folder;
+    }
+  };
+  const std::string& progress = run.job.gang.config.options.restarts.progress_file;
+  add("log folder", !run.options.needs_files() ? "" : run.log_folder.empty() ? run.options.log_dir : run.log_folder);
+  add("run folder", run.run_folder);
+  add("state folder", run.options.state_folder);
+  add("compile cache", run.options.caches.store ? run.options.caches.store->value : "");
+  add("report folder", run.exit_report.file.empty() ? "" : folder_of(run.exit_report.file));
+  add("progress folder", progress.empty() ? "" : folder_of(progress));
+  return folders;
 }
 
 }  // namespace
@@ -45,7 +108,7 @@ FactsReporter::FactsReporter(ProcessLoop& loop, const RunContext& run, gang::Gan
     : run_(run), gang_(gang), helper_(loop.io(), loop.helpers()) {}
 
 void FactsReporter::describe(int number) {
-  if (run_.job.gang.config.options.preflight == gang::ComparesNodes::Never) {
+  if (run_.job.gang.config.options.preflight.compares == gang::ComparesNodes::Never) {
     gang_.notify(gang::StatusReport{number, ""});
     return;
   }
@@ -64,26 +127,28 @@ std::string FactsReporter::read() const {
   sources.version = run_.job.gang.config.version;
   sources.memory_limit = run_.memory_group.limit;
   preflight::Facts facts = preflight::read_facts(sources);
-  add_room(facts);
+  add_answers(facts);
   return preflight::to_line(facts);
 }
 
-/// A folder that hangs is a fact as well: it is asked for its room by a process of its own.
-void FactsReporter::add_room(preflight::Facts& facts) const {
-  std::map<std::string, std::string> folders;
-  if (run_.options.needs_files()) {
-    folders["room for logs"] = run_.log_folder.empty() ? run_.options.log_dir : run_.log_folder;
+/// Has processes of their own find out what may hang, at the same time.
+void FactsReporter::add_answers(Facts& facts) const {
+  const auto folders = folders_of(run_);
+  std::optional<HelperAnswer> room = ask([&] { return read_room(folders); });
+  std::optional<HelperAnswer> names;
+  std::optional<HelperAnswer> writes;
+  if (run_.job.gang.config.options.preflight.is_full) {
+    names = ask([&] { return preflight::read_names(run_.job.gang.config.host, run_.options.host_name); });
+    writes = ask([&] {
+      Facts tried;
+      tried.texts["folder writes"] = preflight::try_folders(folders);
+      return tried;
+    });
   }
-  if (!run_.run_folder.empty()) {
-    folders["room for the run"] = run_.run_folder;
-  }
-  auto asked = HelperAnswer::start([&] { return preflight::to_line(preflight::read_room(folders)); });
-  if (!asked) {
-    return;  // no process can be made here: the folders are no fact
-  }
-  const auto answer = asked->take(HelperAnswer::Clock::now() + kFolderTimeout, kFolderTimeout);
-  facts.texts["folders"] = answer ? "answer" : "do not answer";
-  facts.numbers.merge(preflight::parse_facts(answer.value_or("")).numbers);
+  const auto now = HelperAnswer::Clock::now();
+  take(room, now + kFolderTimeout, R"({"folders":"do not answer"})", facts);
+  take(names, now + kNameTimeout, R"({"own name":"no answer"})", facts);
+  take(writes, now + kWriteTimeout, R"({"folder writes":"no answer"})", facts);
 }
 
 }  // namespace muster

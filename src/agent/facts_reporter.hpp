@@ -32,7 +32,7 @@ class FactsReporter {
 
  private:
   [[nodiscard]] std::string read() const;
-  void add_room(preflight::Facts& facts) const;
+  void add_answers(preflight::Facts& facts) const;
 
   const RunContext& run_;
   gang::Gang& gang_;

@@ -49,6 +49,13 @@ enum class ComparesNodes {
   Never
 };
 
+struct PreflightChoice {
+  ComparesNodes compares = ComparesNodes::Auto;
+  bool is_full = false;  ///< this node tells what it takes look-ups and writes to find out, too
+
+  bool operator==(const PreflightChoice&) const = default;
+};
+
 /// Choice of the leader. A job of one node leads itself and does not listen.
 enum class Lead {
   Never,             ///< another agent leads
@@ -68,7 +75,7 @@ struct GangOptions {
   RestartPolicy restarts;
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
-  ComparesNodes preflight = ComparesNodes::Auto;
+  PreflightChoice preflight;
   std::string preflight_command;                        ///< each node runs its own before an attempt; empty: none
   std::chrono::milliseconds preflight_timeout{60'000};  ///< for that command; the leader's counts
   std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address

@@ -45,6 +45,7 @@ struct ExitReport {
   /// descriptors that has `stream` alone.
   std::function<Result<>(const Outcome&)> write_report;
   std::optional<int> stream;  ///< descriptor of the report, if it has no path
+  std::string file{};         ///< path of the report, if it has one
   /// Logs the last lines of the job and returns text for standard output, written behind the workers' output.
   /// `report`: result of writing the report.
   std::function<std::string(const Outcome&, const Result<>& report)> say;

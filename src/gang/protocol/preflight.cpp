@@ -27,7 +27,7 @@ std::string describe(const Outlier& outlier) {
 
 Preflight::Preflight(GangState& gang)
     : gang_(gang),
-      is_strict_(gang.config.judge_facts && gang.config.options.preflight == ComparesNodes::Strictly),
+      is_strict_(gang.config.judge_facts && gang.config.options.preflight.compares == ComparesNodes::Strictly),
       command_(gang) {}
 
 void Preflight::note_joined(LinkId link, Instant now) {

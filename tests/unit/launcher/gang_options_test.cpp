@@ -150,6 +150,21 @@ TEST(GangOptions, RefuseToStopWorkersForANodeThatMayBeUnfit) {
   EXPECT_TRUE(options_of({{"scale-up", "now"}, {"preflight", "auto"}}));
 }
 
+TEST(GangOptions, ReadWhatIsComparedAndWhatFollows) {
+  using gang::ComparesNodes;
+  const auto read = [](const char* words) { return options_of({{"preflight", words}})->preflight; };
+  EXPECT_EQ(read("auto"), (gang::PreflightChoice{ComparesNodes::Auto, false}));
+  EXPECT_EQ(read("full"), (gang::PreflightChoice{ComparesNodes::Auto, true}));
+  EXPECT_EQ(read("strict"), (gang::PreflightChoice{ComparesNodes::Strictly, false}));
+  EXPECT_EQ(read("full,strict"), (gang::PreflightChoice{ComparesNodes::Strictly, true}));
+  EXPECT_EQ(read("strict,full"), (gang::PreflightChoice{ComparesNodes::Strictly, true}));
+  EXPECT_EQ(read("off"), (gang::PreflightChoice{ComparesNodes::Never, false}));
+  for (const char* const words : {"", "full,off", "full,full", "full,", "x", "auto,full"}) {
+    EXPECT_EQ(error_of(options_of({{"preflight", words}})),
+              "64: --preflight is '" + std::string(words) + "', expected auto, full, strict, full,strict or off");
+  }
+}
+
 // The token
 
 TEST(GangOptions, TakeTheTokenFromItsVariable) {

@@ -155,7 +155,7 @@ TEST(LeaderPreflight, NamesSixteenNodesAndCountsTheRest) {
 // --- Strictly -----------------------------------------------------------------------------------
 
 GangConfig strict(GangConfig config) {
-  config.options.preflight = ComparesNodes::Strictly;
+  config.options.preflight.compares = ComparesNodes::Strictly;
   return comparing(std::move(config));
 }
 
