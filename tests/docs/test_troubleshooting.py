@@ -48,6 +48,7 @@ OTHER_TEXTS = {
     "aot_torchxla_trace_once torhchxla_trace_once tvm": "the same",
     "whoever wanted the job to give way": "a reason to stay",
     "the file of --metrics": "the same",
+    "out of memory": "looked for in a worker's output",
     "the worker's own": "a row of the exit codes",
     "Of one of them: muster status --job PID": "what muster status prints",
     "A job that does not answer ends by 'kill PID', also one that stands still": "the same",
