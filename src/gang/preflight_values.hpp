@@ -58,6 +58,13 @@ struct CommandQuestion {
 /// Empty: no leader has written this text.
 [[nodiscard]] std::optional<CommandQuestion> parse_command_question(std::string_view text);
 
+/// A node that failed by itself in an earlier job: a line of the file of --bad-nodes.
+struct BadNode {
+  std::string machine;  ///< its name
+  std::string until;    ///< "2026-12-06T07:50:41Z"; empty: it has no end
+  std::string reason;
+};
+
 /// Compares the nodes of an attempt. Pure; runs on the leader.
 using JudgeFacts = std::function<PreflightVerdict(const std::vector<ToldFacts>&)>;
 
