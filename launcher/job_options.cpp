@@ -4,6 +4,7 @@
 #include "compat/compat_launcher.hpp"
 #include "notices/allocation_end.hpp"
 #include "options/settings.hpp"
+#include "preflight/bad_nodes.hpp"
 #include "requests.hpp"
 #include "subcommands.hpp"
 #include "supervise/exit_status.hpp"
@@ -78,6 +79,11 @@ Result<gang::PreflightChoice> read_preflight(const Sourced<std::string>& given) 
     }
   }
   return choice;
+}
+
+Result<std::string> read_machine(const Sourced<std::string>& given) {
+  return preflight::is_machine_name(given.value) ? given.value
+                                                 : Result<std::string>(wrong_value(given, "a name as hosts have it"));
 }
 
 Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {

@@ -165,6 +165,18 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "MUSTER_TOKEN.",
      kInto<&GangOptions::token_file, read_file_name>},
     {"max-restarts", "N", "Restarting", "How many times muster restarts all workers after one has failed. Default: 0."},
+    {"node-failures", "N", "Restarting",
+     "A node that has failed so often by itself (a broken device, a loss) gives its place to a spare; 0 means never. "
+     "Default: 0.",
+     kInto<&GangOptions::node_failures, read_number<0, 1'000, "a number of failures">>},
+    {"bad-nodes", "FILE", "Restarting",
+     "Keep the names of nodes that have failed twice by themselves in this file for a week, and name those of earlier "
+     "jobs at the start; with --preflight strict these do not take part.",
+     kInto<&GangOptions::bad_nodes, read_file_name>},
+    {"machine", "NAME", "Restarting",
+     "The machine of this node in the file of --bad-nodes. Default: the host name; in a pod none, so give it "
+     "spec.nodeName.",
+     kInto<&GangOptions::machine, read_machine>},
     {"restart-window", "SECONDS", "Restarting",
      "Count only the restarts of this last period for --max-restarts. Default: count all.",
      kInto<&RestartPolicy::window, read_positive_seconds>},

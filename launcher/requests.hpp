@@ -145,6 +145,7 @@ template <typename Request>
 /// --store: its source where the agent serves the store.
 [[nodiscard]] Result<std::optional<Source>> read_agent_store(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given);
+[[nodiscard]] Result<std::string> read_machine(const Sourced<std::string>& given);
 /// A signal that can be a notice.
 [[nodiscard]] Result<int> read_notice_signal(const Sourced<std::string>& given);
 [[nodiscard]] Result<int> read_worker_signal(const Sourced<std::string>& given);

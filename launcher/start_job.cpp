@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "inputs/input_files.hpp"
+#include "preflight/bad_nodes.hpp"
 #include "process/helper_process.hpp"
 #include "rank_table/table_input.hpp"
 #include "report/report.hpp"
@@ -21,6 +22,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <limits>
 
 namespace muster {
@@ -158,6 +160,27 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
   return std::make_shared<const gang::GangKey>(std::move(*key));
 }
 
+/// The bad nodes of earlier jobs. Their file cannot hold up the job.
+std::vector<gang::BadNode> read_bad_nodes(const std::string& path) {
+  constexpr std::chrono::seconds kReadTimeout{2};
+  constexpr const char* kRead = "=";
+  const auto work = [&] {
+    auto text = preflight::read_bad_nodes(path);
+    return text ? kRead + *text : text.error().message;
+  };
+  const auto answer = HelperTask::wait_for({work, kReadTimeout});
+  if (!answer || !answer->starts_with(kRead)) {
+    log_warning((answer ? *answer : "cannot read '" + path + "': its file system does not answer") +
+                "; going on without the bad nodes of earlier jobs");
+    return {};
+  }
+  preflight::BadNodes found = preflight::parse_bad_nodes(answer->substr(1), std::chrono::system_clock::now());
+  if (found.unreadable > 0) {
+    log_warning("'" + path + "' has " + count_of(found.unreadable, "line") + " that name no machine");
+  }
+  return std::move(found.nodes);
+}
+
 /// Decides how this node meets the other nodes of the job. Reads the token file. Fails if the token cannot be read or
 /// is too short, and names its source.
 Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options) {
@@ -172,6 +195,14 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   config.node = cluster.node;
   config.options = options;
   config.options.token.clear();  // the key holds it
+  if (!options.machine.empty()) {
+    config.node.machine = options.machine;
+  }
+  if (!options.bad_nodes.empty() && setup.lead != gang::Lead::Never) {
+    std::error_code failed;  // a relative path stays relative when there is no working directory
+    config.options.bad_nodes = std::filesystem::absolute(options.bad_nodes, failed).string();
+    config.bad_nodes = read_bad_nodes(config.options.bad_nodes);
+  }
   config.version = MUSTER_VERSION;
   config.host = cluster.master_address;
   config.host_from = cluster.master_address_from;

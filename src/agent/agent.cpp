@@ -113,6 +113,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       reporter_(loop_, run_, gang_, services_, attempt_),
       facts_(loop_, run_, gang_),
       preflight_(loop_, shutdown_.pending_work(), run_, gang_),
+      bad_nodes_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run_.job.gang.config.options.bad_nodes),
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
       suspend_requests_(loop_, shutdown_, run.options, gang_),
       standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),

@@ -4,6 +4,7 @@
 // Private to src/agent.
 
 #include "agent/attempt.hpp"
+#include "agent/bad_nodes_keeper.hpp"
 #include "agent/compile_caches.hpp"
 #include "agent/early_standbys.hpp"
 #include "agent/evidence_keeper.hpp"
@@ -57,6 +58,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   void act(const gang::StallBegun& stall) override;
   void act(const gang::StatusQuery& wanted) override;
   void act(const gang::StatusReport& status) override { control_.take_status(status); }
+  void act(const gang::KeepBadNode& wanted) override { bad_nodes_.keep(wanted); }
   void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
   [[nodiscard]] Result<AttemptPorts> reserve_ports() override { return services_.prepare(); }
   void on_job_end(const JobEnd& end) override;
@@ -90,6 +92,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   StatusReporter reporter_;
   FactsReporter facts_;
   PreflightHook preflight_;
+  BadNodesKeeper bad_nodes_;
   JobControl control_;
   SuspendRequests suspend_requests_;
   Standbys standbys_;

@@ -257,8 +257,8 @@ void JobControl::take_status(const gang::StatusReport& status) {
   if (question.waiting.empty() || status.number != question.number) {
     return;  // too late
   }
-  question.lines.push_back(&question == &status_question_ ? control::add_difference(status.text, status.differs)
-                                                          : status.text);
+  const std::string line = control::add_text(status.text, "differs", status.differs);
+  question.lines.push_back(control::add_text(line, "suspect", status.suspect));
   question.ranks.push_back(status.ranks);
   question.missing = status.missing;
   if (question.missing == 0) {

@@ -152,13 +152,18 @@ Row row_of(const json::object& node, const json::object& worker, double now) {
           step};
 }
 
-/// "node 3 (gpu-3) differs from the others: driver 570.86 (580.95)"; usually empty.
-std::string describe_difference(const json::object& node) {
+/// "node 3 (gpu-3) differs from the others: driver 570.86 (580.95)", "node 3 (gpu-3) is suspect: ..."; usually empty.
+std::string describe_remarks(const json::object& node) {
   constexpr std::size_t kMostBytes = 512;
-  const std::string_view differs = text_of(node, "differs");
-  return differs.empty() ? std::string()
-                         : "node " + text_at(node, "node") + " (" + text_at(node, "host") +
-                               ") differs from the others: " + one_line(differs, kMostBytes) + "\n";
+  std::string lines;
+  for (const auto& [name, verb] :
+       {std::pair("differs", " differs from the others: "), std::pair("suspect", " is suspect: ")}) {
+    if (const std::string_view text = text_of(node, name); !text.empty()) {
+      lines += "node " + text_at(node, "node") + " (" + text_at(node, "host") + ")" + verb +
+               one_line(text, kMostBytes) + "\n";
+    }
+  }
+  return lines;
 }
 
 std::string describe_notice(const json::object& job, double now) {
@@ -199,12 +204,12 @@ std::string to_line(const NodeStatus& status, std::size_t most_bytes) {
   return json::serialize(document);
 }
 
-std::string add_difference(std::string line, const std::string& differs) {
-  auto node = differs.empty() ? std::nullopt : parse_object(line);
+std::string add_text(std::string line, const char* name, const std::string& text) {
+  auto node = text.empty() ? std::nullopt : parse_object(line);
   if (!node) {
     return line;
   }
-  (*node)["differs"] = differs;
+  (*node)[name] = text;
   return json::serialize(*node);
 }
 
@@ -226,7 +231,7 @@ std::string status_table(const json::object& answer, double now) {
   const json::object job = given == nullptr ? json::object() : object_of(*given);
   std::vector<Row> rows = {
       {"NODE", "HOST", "RANK", "ROLE", "STATE", "PID", "ATTEMPT", "SINCE", "CPU", "MEMORY", "OUTPUT", "STEP"}};
-  std::string differences;
+  std::string remarks;
   std::size_t workers = 0;
   std::size_t running = 0;
   double standbys = 0;
@@ -237,7 +242,7 @@ std::string status_table(const json::object& answer, double now) {
     const json::object node = object_of(value);
     const json::array listed = array_at(node, "workers");
     standbys += number_at(node, "standbys").value_or(0);
-    differences += describe_difference(node);
+    remarks += describe_remarks(node);
     if (listed.empty()) {
       rows.push_back({text_at(node, "node"), text_at(node, "host"), "-", "-", text_at(node, "state")});
       rows.back().resize(rows.front().size(), "-");
@@ -263,7 +268,7 @@ std::string status_table(const json::object& answer, double now) {
   if (missing > 0) {
     text += count_of(static_cast<std::size_t>(missing), "node") + " did not answer in time\n";
   }
-  return text + differences + "\n" + layout(rows);
+  return text + remarks + "\n" + layout(rows);
 }
 
 std::optional<Heartbeat> parse_heartbeat(std::string_view bytes) {

@@ -55,8 +55,8 @@ struct NodeStatus {
 /// counted.
 [[nodiscard]] std::string to_line(const NodeStatus& status, std::size_t most_bytes);
 
-/// Adds to the line of a node how it differs from the others, where it does. A line that is not JSON stays as it is.
-[[nodiscard]] std::string add_difference(std::string line, const std::string& differs);
+/// Adds to the line of a node what only the leader knows of it, if there is anything. A line that is not JSON stays as it is.
+[[nodiscard]] std::string add_text(std::string line, const char* name, const std::string& text);
 
 /// Joins the lines of the nodes, sorted by node rank. A line that is not JSON is left out.
 [[nodiscard]] json::array join_nodes(const std::vector<std::string>& lines);

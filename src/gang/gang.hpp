@@ -40,6 +40,7 @@ class NodeActions {
   virtual void act(const StallBegun& stall) = 0;      ///< reported on this node just now
   virtual void act(const StatusQuery& wanted) = 0;    ///< to be answered by an event `StatusReport`
   virtual void act(const StatusReport& status) = 0;   ///< of each node, after an event `StatusQuery`
+  virtual void act(const KeepBadNode& wanted) = 0;    ///< on the leader
   /// Called more often than the lease's limit while the lease lasts. An empty lease ends it.
   virtual void renew_lease(const Lease& lease) = 0;
   /// Reserves ports for the workers.

@@ -78,6 +78,9 @@ struct GangOptions {
   PreflightChoice preflight;
   std::string preflight_command;                        ///< each node runs its own before an attempt; empty: none
   std::chrono::milliseconds preflight_timeout{60'000};  ///< for that command; the leader's counts
+  int node_failures = 0;     ///< after so many by itself a node gives its place to another one; 0: never
+  std::string bad_nodes;     ///< file of nodes that failed by themselves; empty: none
+  std::string machine;       ///< of this node; empty: by the host name
   std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// Time that ranks may run on after the first exit with 0; empty: no limit.
@@ -106,7 +109,8 @@ struct GangConfig {
   std::string last_verdict;  ///< verdict of the last earlier run; empty: unknown
   /// Sorted ranks of the node in a place, for the leader; empty: only that node knows them.
   std::function<std::vector<int>(const Placement&)> ranks_at{};
-  JudgeFacts judge_facts{};  ///< empty: nodes are not asked for their facts
+  JudgeFacts judge_facts{};          ///< empty: nodes are not asked for their facts
+  std::vector<BadNode> bad_nodes{};  ///< of earlier jobs, for the leader
   /// Memory of this node, for its heartbeats.
   std::function<MemoryUse()> memory_use = [] { return MemoryUse{}; };
   std::uint64_t seed = 0;  ///< differs between agents, to spread the dials of thousands of them

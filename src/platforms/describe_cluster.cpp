@@ -240,6 +240,7 @@ Result<Cluster> join_facts(const Choice& choice, const JobRoles& roles, const Pl
   cluster.job.template_digest = asked.mode.digest;
   cluster.job.success_roles = as_set(asked.mode.success_roles);
   cluster.node.host = asked.snapshot.host_name;
+  cluster.node.machine = asked.snapshot.variable("KUBERNETES_SERVICE_HOST") ? "" : asked.snapshot.host_name;
   cluster.node.role_name = asked.mode.role_name;
   add_devices(cluster, asked.snapshot);
   add_grace(cluster, facts, asked.request);

@@ -75,6 +75,8 @@ struct NodeFacts {
   /// Accelerators that its workers are given, as a visibility list names them: "0", "GPU-5b6f". Empty: none, or unknown.
   std::vector<std::string> devices = {};
   std::string device_view = {};  ///< `Snapshot::device_view`; empty without `devices`
+  /// Name of the machine, which outlives the job; empty: not known, as in a pod, whose host name is its own.
+  std::string machine = {};
 
   bool operator==(const NodeFacts&) const = default;
 };

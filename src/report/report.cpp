@@ -305,6 +305,18 @@ json::value gang_document(const Outcome& outcome) {
                       {"outliers", std::move(outliers)}};
 }
 
+json::array suspects_document(const GangRecord& gang) {
+  json::array suspects;
+  for (const Suspect& suspect : gang.suspects) {
+    suspects.push_back(json::object{{"node", suspect.node.value},
+                                    {"host", suspect.host},
+                                    {"failures", suspect.failures},
+                                    {"reasons", json::array(suspect.reasons.begin(), suspect.reasons.end())},
+                                    {"left_out", suspect.is_left_out}});
+  }
+  return suspects;
+}
+
 json::array past_attempts_document(const Outcome& outcome) {
   json::array attempts;
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
@@ -476,6 +488,7 @@ json::value to_document(const Outcome& outcome) {
                    {"also_failed", also_failed_document(outcome.end.also_failed)},
                    {"also_failed_count", outcome.end.also_failed.count},
                    {"gang", gang_document(outcome)},
+                   {"suspects", suspects_document(outcome.end.gang)},
                    {"past_attempts", past_attempts_document(outcome)},
                    {"workers", workers_document(outcome)},
                    {"evidence", evidence_document(outcome)},

@@ -153,6 +153,10 @@ void OtherFailures::drop_asked() {
   count -= static_cast<int>(std::erase_if(listed, [](const Failure& failure) { return failure.was_asked; }));
 }
 
+std::string describe_reasons(const Suspect& suspect) {
+  return "it has failed by itself " + join(suspect.reasons, " and ");
+}
+
 std::span<const EndRow> end_table() {
   return kEnds;
 }

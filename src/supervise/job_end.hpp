@@ -135,6 +135,21 @@ struct Outlier {
   bool operator==(const Outlier&) const = default;
 };
 
+/// A node that has failed by itself in more than one attempt (docs/preflight.md).
+struct Suspect {
+  static constexpr std::size_t kMostReasons = 3;
+  NodeRank node;  ///< when it failed last
+  std::string host;
+  int failures = 0;
+  std::vector<std::string> reasons;  ///< the last ones: "in attempt 0 (lost: it closed the connection)"
+  bool is_left_out = false;          ///< another node has its seat
+
+  bool operator==(const Suspect&) const = default;
+};
+
+/// "it has failed by itself in attempt 0 (...) and in attempt 1 (...)".
+[[nodiscard]] std::string describe_reasons(const Suspect& suspect);
+
 /// Facts about all nodes of the job, for the report.
 struct GangRecord {
   int nodes = 1;                           ///< that took part in the last attempt
@@ -142,6 +157,7 @@ struct GangRecord {
   std::vector<Arrival> slowest;            ///< at most three, the slowest first
   std::vector<PastAttempt> past_attempts;  ///< the last ten
   std::vector<Outlier> outliers{};         ///< the first ones of the last attempt
+  std::vector<Suspect> suspects{};         ///< at most 16
 };
 
 /// The end of a job. Every agent reports the same one and exits with its code.

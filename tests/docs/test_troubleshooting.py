@@ -48,6 +48,8 @@ OTHER_TEXTS = {
     "aot_torchxla_trace_once torhchxla_trace_once tvm": "the same",
     "whoever wanted the job to give way": "a reason to stay",
     "the file of --metrics": "the same",
+    "the file of --bad-nodes": "the same",
+    "# Nodes that failed by themselves, kept by muster (--bad-nodes): machine, end of the entry, time of the failure, reason": "a comment in that file",
     "out of memory": "looked for in a worker's output",
     "the worker's own": "a row of the exit codes",
     "Of one of them: muster status --job PID": "what muster status prints",

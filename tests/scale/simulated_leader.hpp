@@ -22,6 +22,7 @@ class IdleNode : public gang::NodeActions {
   void act(const gang::SuspendNotice& /*notice*/) override {}
   void act(const gang::StatusQuery& /*wanted*/) override {}
   void act(const gang::StatusReport& /*status*/) override {}
+  void act(const gang::KeepBadNode& /*wanted*/) override {}
   void act(const gang::Hung& /*hung*/) override {}
   void act(const gang::StallBegun& /*stall*/) override {}
   void renew_lease(const gang::Lease& /*lease*/) override {}

@@ -152,8 +152,22 @@ void Admission::settle_claims(int seat) {
   }
 }
 
+bool Admission::is_barred(LinkId link) const {
+  return gang_.node_failures.has_barred() && gang_.node_failures.is_barred(name_of(*gang_.roster.find(link)));
+}
+
+bool Admission::has_spare_for(int seat) const {
+  const std::vector<LinkId> spares = gang_.roster.spares();
+  return std::ranges::any_of(spares, [&](LinkId link) {
+    const auto& wanted = gang_.roster.find(link)->join.node.rank;
+    return gang_.roster.is_ready(link) && !is_barred(link) && (!wanted || wanted->value == seat);
+  });
+}
+
 void Admission::seat_spares() {
-  for (const LinkId link : gang_.roster.spares()) {
+  std::vector<LinkId> spares = gang_.roster.spares();
+  std::ranges::stable_partition(spares, [this](LinkId link) { return !is_barred(link); });
+  for (const LinkId link : spares) {
     const auto wanted = gang_.roster.find(link)->join.node.rank;
     const auto seat = wanted ? std::optional(wanted->value) : gang_.roster.free_seat();
     const bool is_wanted = gang_.roster.is_ready(link) || gang_.config.job.total_slots ||
@@ -178,7 +192,7 @@ std::vector<LinkId> Admission::newcomers() const {
   for (const LinkId link : gang_.roster.spares()) {
     const auto& rank = gang_.roster.find(link)->join.node.rank;
     const bool has_seat = !rank || (!gang_.roster.holder(rank->value) && wanted.insert(rank->value).second);
-    if (gang_.roster.is_ready(link) && has_seat && found.size() < room) {
+    if (gang_.roster.is_ready(link) && has_seat && !is_barred(link) && found.size() < room) {
       found.push_back(link);
     }
   }

@@ -26,6 +26,8 @@ class Admission {
   /// Seats the spares on free seats: first on their own rank, then on any. A spare that is not ready gets a seat only
   /// if the job needs it.
   void seat_spares();
+  /// True if a ready spare that is not barred can have this seat.
+  [[nodiscard]] bool has_spare_for(int seat) const;
   /// Handles an agent without a seat in this attempt.
   void keep_or_refuse(LinkId link, Instant now);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
@@ -47,6 +49,7 @@ class Admission {
  private:
   [[nodiscard]] std::string objection(const Join& join) const;
   [[nodiscard]] bool is_too_much(const Join& join) const;
+  [[nodiscard]] bool is_barred(LinkId link) const;
   void take_seat(LinkId link, int seat);
 
   GangState& gang_;

@@ -3,6 +3,8 @@
 
 #include "base/signals.hpp"
 #include "base/text.hpp"
+#include "supervise/first_failure.hpp"
+#include "supervise/node_reason.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -108,6 +110,7 @@ void AttemptEnd::after_an_end(Instant now) {
     return;
   }
   name_first_failure();
+  count_node_failure();
   if (const auto& first = gang_.attempt.first_failure();
       !gang_.end && first && gang_.restart_decider.may_restart(now) && !why_incurable(*first).empty()) {
     gang_.say(Level::Warning, "no restart: " + why_incurable(*first));
@@ -135,6 +138,42 @@ void AttemptEnd::name_first_failure() {
     gang_.end = end;
   }
   gang_.attempt.note_ending(describe_failure(*first), std::move(end));
+}
+
+/// Counts the attempt against a node if the node itself, and not the program on it, has ended it.
+void AttemptEnd::count_node_failure() {
+  const Verdict verdict = gang_.attempt.end_without_restart().verdict;
+  if (suspension_.is_noticed() || (verdict != Verdict::Failed && verdict != Verdict::Lost)) {
+    return;
+  }
+  const NodeFailures& failures = gang_.node_failures;
+  const auto& first = gang_.attempt.first_failure();
+  const auto reason = first ? find_node_reason(*first) : std::nullopt;
+  std::optional<NodeRank> node;
+  std::string why;
+  if (reason) {
+    node = reason->rank ? node_of_rank(*reason->rank) : first->node;
+    why = reason->text;
+  } else if (failures.losses().size() == 1 && (!first || classify(*first) == FailureKind::LostPeer)) {
+    const NodeLoss& loss = failures.losses().front();
+    node = loss.why.empty() ? std::nullopt : std::optional(loss.node);
+    why = "lost: it " + loss.why;
+  }
+  if (const NodeName* const name = node ? failures.node(*node) : nullptr) {
+    gang_.note_node_failure(*node, NodeName(*name),
+                            "in attempt " + std::to_string(gang_.attempt.number()) + " (" + why + ")");
+  }
+}
+
+/// Empty: not known, or that node is gone.
+std::optional<NodeRank> AttemptEnd::node_of_rank(int rank) const {
+  for (const LinkId link : gang_.attempt.nodes()) {
+    const Member* const member = gang_.roster.find(link);
+    if (member != nullptr && member->ranks && std::ranges::binary_search(*member->ranks, rank)) {
+      return member->node_rank;
+    }
+  }
+  return std::nullopt;
 }
 
 /// The attempt is over: the next one begins after the back-off, and not before the fence of lost nodes has passed.

@@ -57,6 +57,8 @@ class AttemptEnd {
   void stop_nodes(int signal, Instant now);
   [[nodiscard]] std::chrono::milliseconds longest_stop();
   void name_first_failure();
+  void count_node_failure();
+  [[nodiscard]] std::optional<NodeRank> node_of_rank(int rank) const;
   void rest(Instant now);
   [[nodiscard]] bool count_restart(Instant now);
   void log_next_step(bool waits_for_fence, Instant now);

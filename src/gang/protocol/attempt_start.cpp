@@ -56,6 +56,33 @@ std::vector<NodeFacts> AttemptStart::facts_of_nodes() const {
   return nodes;
 }
 
+std::vector<NodeName> AttemptStart::names_of_nodes() const {
+  std::vector<NodeName> names;
+  names.reserve(gang_.attempt.nodes().size());
+  for (const LinkId link : gang_.attempt.nodes()) {
+    names.push_back(name_of(*gang_.roster.find(link)));
+  }
+  return names;
+}
+
+/// Names the nodes that take part although they have failed as often as --node-failures says, or in an earlier job.
+void AttemptStart::name_bad_nodes() {
+  const NodeFailures& failures = gang_.node_failures;
+  const auto nodes = failures.has_barred() || failures.has_listed() ? gang_.attempt.nodes().size() : 0;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const NodeRank rank{static_cast<int>(i)};
+    const NodeName& name = *failures.node(rank);
+    if (std::string text = gang_.describe_listed(rank, name); !text.empty() && said_.insert(text).second) {
+      gang_.send(gang_.attempt.nodes(), Announce{std::move(text)});
+    }
+    if (failures.is_barred(name)) {
+      const bool leads = gang_.attempt.nodes()[i] == kOwnLink;
+      gang_.say(Level::Warning, "node " + std::to_string(i) + " (" + name.host + ") takes part again: " +
+                                    (leads ? "it leads the job" : "no spare can have its seat"));
+    }
+  }
+}
+
 /// Sends each node its own placement.
 void AttemptStart::send_starts(Start start) {
   const std::vector<NodeFacts> nodes = facts_of_nodes();
@@ -115,6 +142,8 @@ void AttemptStart::start_attempt(const AttemptPorts& offer, Instant now) {
     return;
   }
   gang_.attempt.begin(nodes, now);
+  gang_.node_failures.begin(names_of_nodes());
+  name_bad_nodes();
   gang_.early_exit.begin();
   if (gang_.attempt.number() == 0) {
     record_arrivals();

@@ -7,6 +7,7 @@
 #include "gang/protocol/goodbye.hpp"
 #include "gang/protocol/rendezvous.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class AttemptStart {
   [[nodiscard]] std::string last_verdict() const;
   /// By node rank.
   [[nodiscard]] std::vector<NodeFacts> facts_of_nodes() const;
+  [[nodiscard]] std::vector<NodeName> names_of_nodes() const;
+  void name_bad_nodes();
   void record_arrivals();
   void send_starts(Start start);
 
@@ -35,6 +38,7 @@ class AttemptStart {
   Admission& admission_;
   Rendezvous& rendezvous_;
   Goodbye& goodbye_;
+  std::set<std::string> said_;  ///< lines about nodes of earlier jobs
 };
 
 }  // namespace muster::gang

@@ -21,7 +21,8 @@ GangState::GangState(GangConfig given, Instant now)
       exchange(config.keys),
       early_exit(config.options),
       restart_decider(config.options.restarts),
-      fence(config.options.heartbeat_timeout, now) {
+      fence(config.options.heartbeat_timeout, now),
+      node_failures(config.options.node_failures, config.bad_nodes) {
   config.job = normalized(std::move(config.job));
 }
 
@@ -65,6 +66,36 @@ JobEnd GangState::end_of(const Failure& failure) const {
   found.rank_zero_had_ended =
       early_exit.has_rank_zero_ended() && failure.service.empty() && failure.global_rank.value != 0;
   return found;
+}
+
+void GangState::note_node_failure(NodeRank rank, const NodeName& name, std::string reason) {
+  const bool is_new = node_failures.note(rank, name, std::move(reason));
+  record.suspects = node_failures.suspects();
+  if (is_new) {
+    send(roster.links(),
+         Announce{"node " + to_string(rank) + " (" + name.host + ") is suspect: " + node_failures.describe(name)});
+    keep_bad_node(rank, name);
+  }
+}
+
+std::string GangState::describe_listed(NodeRank rank, const NodeName& name) const {
+  const BadNode* const bad = node_failures.find_listed(name);
+  return bad == nullptr
+             ? ""
+             : "node " + to_string(rank) + " (" + name.host + ") is listed in '" + config.options.bad_nodes + "'" +
+                   (bad->until.empty() ? "" : " until " + bad->until) + (bad->reason.empty() ? "" : ": " + bad->reason);
+}
+
+void GangState::keep_bad_node(NodeRank rank, const NodeName& name) {
+  if (config.options.bad_nodes.empty()) {
+    return;
+  }
+  if (name.machine.empty()) {
+    say(Level::Warning, "node " + to_string(rank) + " (" + name.host + ") is not written to '" +
+                            config.options.bad_nodes + "': the name of its machine is not known");
+  } else {
+    actions.emplace_back(KeepBadNode{name.machine, join(node_failures.find(name)->reasons, " and ")});
+  }
 }
 
 std::string GangState::describe_nodes() const {

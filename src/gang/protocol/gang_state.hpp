@@ -9,6 +9,7 @@
 #include "gang/protocol/exchange.hpp"
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/leader_events.hpp"
+#include "gang/protocol/node_failures.hpp"
 #include "gang/protocol/restart_decider.hpp"
 #include "gang/protocol/roster.hpp"
 #include "supervise/job_end.hpp"
@@ -43,6 +44,13 @@ struct GangState {
   [[nodiscard]] JobEnd end_of(const Failure& failure) const;
   /// `why`: the nodes' values cannot be merged.
   [[nodiscard]] static JobEnd end_of(const Error& why);
+  /// Counts a failure of a node by itself, and tells all nodes when it is suspect. `reason`: see `Suspect`.
+  void note_node_failure(NodeRank rank, const NodeName& name, std::string reason);
+  /// Has a suspect node kept for later jobs, with --bad-nodes.
+  void keep_bad_node(NodeRank rank, const NodeName& name);
+
+  /// "node 3 (gpu-3) is listed in 'bad-nodes' until 2026-12-06T07:50:41Z: lost"; empty: no earlier job has listed it.
+  [[nodiscard]] std::string describe_listed(NodeRank rank, const NodeName& name) const;
 
   /// "2 to 4 nodes".
   [[nodiscard]] std::string describe_nodes() const;
@@ -70,6 +78,7 @@ struct GangState {
   EarlyExit early_exit;
   RestartDecider restart_decider;
   Fence fence;
+  NodeFailures node_failures;
   std::optional<JobEnd> end;  ///< set: no other attempt follows
   GangRecord record;
   LeaderActions actions;

@@ -125,17 +125,8 @@ void Leader::handle(const Received& received, Instant now) {
 }
 
 void Leader::handle(const LinkLost& lost, Instant now) {
-  Member* const member = gang_.roster.find(lost.link);
-  if (member == nullptr) {
-    return;
-  }
-  const bool is_in_attempt = !member->has_ended;
-  if (is_in_attempt) {
-    lose(lost.link, lost.why, now);
-  } else {
-    release(lost.link, lost.why, now);
-  }
-  goodbye_.dissolve_if_alone();
+  note_loss(lost.link, lost.why, now);
+  part_with(lost.link, lost.why, now);
 }
 
 void Leader::handle(const AuthFailed& stranger, Instant /*now*/) {
@@ -154,7 +145,9 @@ void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
 
 void Leader::handle(const Tick& /*tick*/, Instant now) {
   for (const LinkId link : silence_.look(gang_.roster, now)) {
-    disconnect(link, "was silent for " + whole_seconds(gang_.config.options.heartbeat_timeout), now);
+    const std::string why = "was silent for " + whole_seconds(gang_.config.options.heartbeat_timeout);
+    note_loss(link, why, now);
+    disconnect(link, why, now);
   }
   if (gang_.state == State::Rendezvous) {
     rendezvous_.on_tick(now);
@@ -209,9 +202,7 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
   const bool may_go = link != kOwnLink && is_in_vain && !gang_.config.job.total_slots &&
                       gang_.roster.seated() > gang_.config.job.least_nodes;
   if (!member.seat || may_go) {
-    gang_.send(link, Finish{gang_.recorded(std::move(end))});
-    gang_.drop(link);
-    release(link, "has not got what it needs: " + preparing.waits_for, now);
+    send_away(link, std::move(end), "has not got what it needs: " + preparing.waits_for, now);
   } else {
     member.cannot_go_on = std::move(end);
     rendezvous_.note_unable_node();
@@ -224,21 +215,56 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
 /// can have its seat or the job may be smaller. Else the job ends; where it may have spares, after a last call for one. True: it has sent one.
 bool Leader::leave_out_unfit(Instant now) {
   const std::optional<UnfitNode> unfit = preflight_.unfit();
-  if (!unfit || gang_.state != State::Rendezvous) {
+  if (gang_.state != State::Rendezvous) {
     return false;
+  }
+  if (!unfit) {
+    return replace_barred(now);
   }
   const auto others = static_cast<std::size_t>(gang_.roster.seated() - 1) + gang_.roster.spares().size();
   const bool may_go = unfit->link != kOwnLink && !gang_.config.job.total_slots &&
                       others >= static_cast<std::size_t>(gang_.config.job.least_nodes);
   JobEnd end = make_end(EndKind::Unfit, unfit->why);
   if (may_go) {
-    gang_.send(unfit->link, Finish{gang_.recorded(std::move(end))});
-    gang_.drop(unfit->link);
-    release(unfit->link, unfit->how, now);
+    note_unfit(*unfit);
+    send_away(unfit->link, std::move(end), unfit->how, now);
   } else if (unfit->link == kOwnLink || !gang_.can_start_again() || !preflight_.awaits_spare(now)) {
+    note_unfit(*unfit);
     goodbye_.conclude(std::move(end), now);
   }
   return may_go;
+}
+
+/// With --node-failures, gives the seat of a node that has failed too often to a spare. True: it has sent a node away.
+bool Leader::replace_barred(Instant now) {
+  if (!gang_.node_failures.has_barred() || gang_.config.job.total_slots) {
+    return false;
+  }
+  for (const LinkId link : gang_.roster.in_order()) {
+    const Member& member = *gang_.roster.find(link);
+    const NodeName name = gang::name_of(member);
+    if (link == kOwnLink || !gang_.node_failures.is_barred(name) || !admission_.has_spare_for(*member.seat)) {
+      continue;
+    }
+    gang_.node_failures.note_left_out(name);
+    gang_.record.suspects = gang_.node_failures.suspects();
+    const std::string reason =
+        "node " + std::to_string(*member.seat) + " (" + name.host +
+        ") is left out, and a spare has its seat: " + describe_reasons(*gang_.node_failures.find(name));
+    gang_.send(gang_.roster.links(), Announce{reason});
+    send_away(link, make_end(EndKind::Unfit, reason), "has failed by itself", now);
+    return true;
+  }
+  return false;
+}
+
+void Leader::note_unfit(const UnfitNode& unfit) {
+  if (unfit.reason.empty()) {
+    return;  // an earlier job has counted it
+  }
+  const Member& member = *gang_.roster.find(unfit.link);
+  gang_.note_node_failure(NodeRank{*member.seat}, gang::name_of(member),
+                          "before attempt " + std::to_string(gang_.attempt.number()) + " (unfit: " + unfit.reason + ")");
 }
 
 void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
@@ -464,8 +490,27 @@ void Leader::take(LinkId link, const Other& unexpected, Instant now) {
 
 void Leader::disconnect(LinkId link, const std::string& why, Instant now) {
   if (gang_.roster.find(link) != nullptr) {
-    handle(LinkLost{link, why}, now);
+    part_with(link, why, now);
     gang_.drop(link);
+  }
+}
+
+void Leader::part_with(LinkId link, const std::string& why, Instant now) {
+  const Member* const member = gang_.roster.find(link);
+  if (member != nullptr && !member->has_ended) {
+    lose(link, why, now);
+  } else if (member != nullptr) {
+    release(link, why, now);
+  }
+  goodbye_.dissolve_if_alone();
+}
+
+/// The node itself is not the reason if it was asked to leave, or its memory was used up.
+void Leader::note_loss(LinkId link, const std::string& why, Instant now) {
+  const Member* const member = gang_.roster.find(link);
+  if (member != nullptr && !member->has_ended) {
+    const bool is_own = !member->leaving_after && member->memory.describe(now).empty();
+    gang_.node_failures.note_loss({*member->node_rank, is_own ? why : ""});
   }
 }
 
@@ -488,6 +533,13 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   } else {
     attempt_end_.after_an_end(now);
   }
+}
+
+/// The agent ends with `end`; "node 3, gpu-3 (10.0.0.4), left: it <why>".
+void Leader::send_away(LinkId link, JobEnd end, const std::string& why, Instant now) {
+  gang_.send(link, Finish{gang_.recorded(std::move(end))});
+  gang_.drop(link);
+  release(link, why, now);
 }
 
 /// Removes a member. None of its processes of the attempt is alive, or the fence covers them.

@@ -104,6 +104,8 @@ class Leader {
 
   void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
   [[nodiscard]] bool leave_out_unfit(Instant now);
+  [[nodiscard]] bool replace_barred(Instant now);
+  void note_unfit(const UnfitNode& unfit);
   void withdraw_notice(Instant now);
   void carry_out(const ExchangeOutcome& outcome, Instant now);
   void give_up_late_nodes(Instant now);
@@ -111,6 +113,9 @@ class Leader {
   void lose(LinkId link, const std::string& why, Instant now);
   void release(LinkId link, const std::string& why, Instant now);
   void disconnect(LinkId link, const std::string& why, Instant now);
+  void part_with(LinkId link, const std::string& why, Instant now);
+  void note_loss(LinkId link, const std::string& why, Instant now);
+  void send_away(LinkId link, JobEnd end, const std::string& why, Instant now);
 
   GangState gang_;
   SilenceCheck silence_;

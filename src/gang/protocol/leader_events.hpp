@@ -67,10 +67,15 @@ struct ReservePort {};
 struct LookUpHosts {
   std::vector<std::string> names;
 };
+/// Keep a suspect node for later jobs (--bad-nodes).
+struct KeepBadNode {
+  std::string machine;
+  std::string reason;
+};
 /// All nodes know the end and have left.
 struct GangClosed {};
 
-using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, LogLine, GangClosed>;
+using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, LogLine, KeepBadNode, GangClosed>;
 using LeaderActions = std::vector<LeaderAction>;
 
 }  // namespace muster::gang

@@ -96,6 +96,8 @@ inline constexpr List<Object> kOtherFailures{OtherFailures::kMostListed, Keep::F
 inline constexpr List<Object> kSlowest{3, Keep::First, {}};
 inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
 inline constexpr Optional<List<Object>> kOutliers{{16, Keep::First, {}}};
+inline constexpr Optional<List<Object>> kSuspects{{16, Keep::First, {}}};
+inline constexpr Optional<List<Text>> kReasons{{Suspect::kMostReasons, Keep::Last, kSentence}};
 inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
 inline constexpr Optional<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
 inline constexpr Optional<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
@@ -165,12 +167,22 @@ void describe(Io& io, Outlier& outlier) {
 }
 
 template <typename Io>
+void describe(Io& io, Suspect& suspect) {
+  io("node", suspect.node, kRank);
+  io("host", suspect.host, kName);
+  io("failures", suspect.failures, kNumber);
+  io("reasons", suspect.reasons, kReasons);
+  io("is_left_out", suspect.is_left_out, Optional<Flag>{});
+}
+
+template <typename Io>
 void describe(Io& io, GangRecord& record) {
   io("nodes", record.nodes, kCount);
   io("arrival_skew_seconds", record.arrival_skew_seconds, Seconds{});
   io("slowest", record.slowest, kSlowest);
   io("past_attempts", record.past_attempts, kPastAttempts);
   io("outliers", record.outliers, kOutliers);
+  io("suspects", record.suspects, kSuspects);
 }
 
 template <typename Io>
@@ -231,6 +243,7 @@ void describe(Io& io, NodeFacts& node) {
   io("role_name", node.role_name, kRareName);
   io("devices", node.devices, kDevices);
   io("device_view", node.device_view, kRareName);
+  io("machine", node.machine, kRareName);
 }
 
 /// A join of another protocol version is read up to here: it is refused for its version.
@@ -323,6 +336,7 @@ void describe(Io& io, StatusReport& report) {
   io("missing", report.missing, kNumber);
   io("ranks", report.ranks, Optional<Text>{kStatusText});
   io("differs", report.differs, kRareSentence);
+  io("suspect", report.suspect, kRareSentence);
 }
 
 template <typename Io>

@@ -63,6 +63,7 @@ class Preflight {
 
   void begin_attempt();
   [[nodiscard]] bool comparison_holds_back(Instant now);
+  [[nodiscard]] std::optional<UnfitNode> find_listed() const;
   void ask(const std::vector<LinkId>& links, Instant now);
   [[nodiscard]] std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
   [[nodiscard]] std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;

@@ -148,7 +148,7 @@ void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
       if (said_.insert(why).second) {
         gang_.send(gang_.roster.links(), Announce{why});
       }
-      unfit_ = unfit_.value_or(UnfitNode{nodes[i], std::move(why), "failed the preflight command"});
+      unfit_ = unfit_.value_or(UnfitNode{nodes[i], std::move(why), "failed the preflight command", answer});
     } else if (answer.empty() && said_.insert(name_of(nodes, i)).second) {
       gang_.say(Level::Warning, name_of(nodes, i) + " has no --preflight-command: it starts without that check");
     }

@@ -20,6 +20,7 @@ struct UnfitNode {
   LinkId link = kOwnLink;
   std::string why;  ///< a sentence that names the node
   std::string how;  ///< "differs from the others"
+  std::string reason;  ///< for the node's memory: in what it differs; empty: an earlier job has counted it
 };
 
 /// Does nothing where the leader has no such command. All nodes that have seats run it at the same time, each its own;

@@ -46,13 +46,14 @@ void StatusQuestions::answer(LinkId link, const StatusReport& report, const std:
     return;
   }
   Question& question = found->second;
+  const Member& member = *gang_.roster.find(link);
   question.bytes += report.text.size();
   const bool is_too_much = question.asker != kOwnLink && question.bytes > kMostAnswerBytes;
   const bool is_here = gang_.roster.find(question.asker) != nullptr;
   if (is_here) {
-    gang_.send(question.asker,
-               StatusReport{question.number, is_too_much ? std::string() : report.text,
-                            static_cast<int>(question.awaited.size()), own_ranks(*gang_.roster.find(link)), differs});
+    gang_.send(question.asker, StatusReport{question.number, is_too_much ? std::string() : report.text,
+                                            static_cast<int>(question.awaited.size()), own_ranks(member), differs,
+                                            gang_.node_failures.describe(name_of(member))});
   }
   if (question.awaited.empty() || !is_here) {
     questions_.erase(found);

@@ -86,9 +86,9 @@ std::string heartbeat_bytes(double at, std::int64_t step, std::uint32_t sequence
 }
 
 TEST(StatusLine, SaysHowANodeDiffers) {
-  EXPECT_EQ(add_difference(R"({"node":0})", "torch 2"), R"({"node":0,"differs":"torch 2"})");
-  EXPECT_EQ(add_difference(R"({"node":0})", ""), R"({"node":0})");
-  EXPECT_EQ(add_difference("rubbish", "torch 2"), "rubbish");
+  EXPECT_EQ(add_text(R"({"node":0})", "differs", "torch 2"), R"({"node":0,"differs":"torch 2"})");
+  EXPECT_EQ(add_text(R"({"node":0})", "differs", ""), R"({"node":0})");
+  EXPECT_EQ(add_text("rubbish", "differs", "torch 2"), "rubbish");
 }
 
 TEST(Heartbeats, AreReadFromTheFileOfAWorker) {

@@ -113,6 +113,7 @@ namespace muster::gang {
       return "look up" + names;
     }
     std::string operator()(const LogLine&) const { return {}; }
+    std::string operator()(const KeepBadNode& bad) const { return "keep " + bad.machine + ": " + bad.reason; }
     std::string operator()(const GangClosed&) const { return "dissolve"; }
   };
   return std::visit(Words{}, action);

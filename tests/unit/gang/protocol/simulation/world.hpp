@@ -170,6 +170,7 @@ class World {
   void act(const ReservePort& /*wanted*/);
   void act(const LookUpHosts& /*wanted*/);
   void act(const LogLine& wanted) { log("leader says: ", wanted.text); }
+  void act(const KeepBadNode& /*wanted*/) {}
   void act(const GangClosed& /*wanted*/);
   void receive(std::size_t index, int life, const Message& message);
 
