@@ -143,19 +143,18 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "or now (muster restarts all workers for it; this does not count as a restart).",
      kInto<&GangOptions::scale_up, read_word<"restart or now", ScaleUp::AtRestart, ScaleUp::Now>>},
     {"preflight", "WHEN", "Several nodes",
-     "Compare drivers, devices, ports, limits, clocks and more of the nodes when they meet, and name a node that "
-     "differs from all others: auto (with three nodes and more, the default), strict (a node that differs in devices, "
-     "driver, ports, clock or /dev/shm does not take part), full (names are resolved and the job's folders are "
-     "written, "
-     "too), full,strict, or off.",
+     "Compare drivers, devices, ports, limits, clocks and more of the nodes, and name a node that differs from all "
+     "others: auto (jobs of three nodes and more, the default), strict (a node with other devices, driver, ports, "
+     "clock or /dev/shm does not take part), full (also resolve names, and write into the job's folders), "
+     "full,strict, or off.",
      kInto<&GangOptions::preflight, read_preflight>, "auto full strict full,strict off"},
     {"preflight-command", "COMMAND", "Several nodes",
-     "Run this command on each node, by /bin/sh, before the workers start and again after a failure: a node where it "
-     "ends "
-     "with another code than 0 takes no part, or the job ends with 69. Fills {devices}, {node_rank} and others.",
+     "Command that /bin/sh runs on each node before the workers start, and again after a failure. If its exit code "
+     "is not 0, the node does not take part, or the job ends with 69. muster fills in {devices}, {node_rank} and "
+     "others.",
      kInto<&GangOptions::preflight_command, read_text>},
     {"preflight-timeout", "SECONDS", "Several nodes",
-     "Time limit of that command, after which its node is unfit. Default: 60.",
+     "Time limit of --preflight-command. A node where it takes longer does not take part. Default: 60.",
      kInto<&GangOptions::preflight_timeout, read_positive_seconds>},
     {"heartbeat-timeout", "SECONDS", "Several nodes",
      "Time without a heartbeat after which a node, or the leader, counts as lost, 1 to 3600. Default: 8.",
@@ -166,16 +165,16 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::token_file, read_file_name>},
     {"max-restarts", "N", "Restarting", "How many times muster restarts all workers after one has failed. Default: 0."},
     {"node-failures", "N", "Restarting",
-     "A node that has failed so often by itself (a broken device, a loss) gives its place to a spare; 0 means never. "
-     "Default: 0.",
+     "Number of failures of its own (a broken device, a lost node) after which a node gives its place to a spare; "
+     "0: never. Default: 0.",
      kInto<&GangOptions::node_failures, read_number<0, 1'000, "a number of failures">>},
     {"bad-nodes", "FILE", "Restarting",
-     "Keep the names of nodes that have failed twice by themselves in this file for a week, and name those of earlier "
-     "jobs at the start; with --preflight strict these do not take part.",
+     "File in which muster keeps the names of nodes that failed twice by themselves, for a week. A later job names "
+     "such nodes at its start; with --preflight strict they do not take part.",
      kInto<&GangOptions::bad_nodes, read_file_name>},
     {"machine", "NAME", "Restarting",
-     "The machine of this node in the file of --bad-nodes. Default: the host name; in a pod none, so give it "
-     "spec.nodeName.",
+     "Name of this node's machine in the file of --bad-nodes. Default: the host name. In a pod there is no "
+     "default: set it to spec.nodeName.",
      kInto<&GangOptions::machine, read_machine>},
     {"restart-window", "SECONDS", "Restarting",
      "Count only the restarts of this last period for --max-restarts. Default: count all.",
@@ -192,25 +191,24 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "failed within a minute, on the same rank and in the same way as the attempt before.",
      kInto<&RestartPolicy::progress_file, read_file_name>},
     {"standby", "WHAT", "Restarting",
-     "Keep a process ready for each rank of a Python program, which has imported what the program imports, so that a "
-     "restart, or the start of a node that has waited for others, begins without importing: auto, or the modules to "
-     "import, such as torch,numpy. off is the default.",
+     "Keep a process ready for each rank of a Python program. It has imported what the program imports, so that a "
+     "restart, or the start on a node that waited for others, needs no imports: auto, the modules to import, such "
+     "as torch,numpy, or off (the default).",
      kInto<&StandbyOptions::modules, standby::read_modules>},
     {"standby-after", "SECONDS", "Restarting",
      "How long after the start of the workers muster makes the first standby. Choose it longer than the imports "
      "take. Default: 60.",
      kInto<&StandbyOptions::after, read_seconds>},
     {"compile-cache", "DIR", "First step",
-     "Keep what compilers make (torch.compile, Triton, and others) in this shared folder, and put it onto each node's "
-     "own disk before "
-     "the workers start. off is the default.",
+     "Keep what compilers make (torch.compile, Triton and others) in this shared folder, and copy it to each "
+     "node's own disk before the workers start; or off (the default).",
      kInto<&CacheOptions::store, read_cache_store>},
     {"read-ahead", "WHEN", "First step",
-     "While this node waits for others or for its inputs, read the libraries of a Python program from a network file "
-     "system ahead, as far as an earlier job has used them: auto or off (the default).",
+     "While this node waits for other nodes or for its inputs, read the libraries of a Python program that are on "
+     "a network file system, as an earlier job used them: auto, or off (the default).",
      kInto<&ReadAheadOptions::is_wanted, read_word<"auto or off", true, false>>, "auto off"},
     {"read-ahead-after", "SECONDS", "First step",
-     "The files that a program uses are noted so long after its first line. Default: 60.",
+     "How long after the first line of a worker muster notes which files the program uses. Default: 60.",
      kInto<&ReadAheadOptions::after, read_seconds>},
     {"grace", "SECONDS", "Stopping",
      "Time that workers have to end after a request (SIGTERM) before they are killed. Default: 30. A second "

@@ -263,8 +263,9 @@ void Leader::note_unfit(const UnfitNode& unfit) {
     return;  // an earlier job has counted it
   }
   const Member& member = *gang_.roster.find(unfit.link);
-  gang_.note_node_failure(NodeRank{*member.seat}, gang::name_of(member),
-                          "before attempt " + std::to_string(gang_.attempt.number()) + " (unfit: " + unfit.reason + ")");
+  gang_.note_node_failure(
+      NodeRank{*member.seat}, gang::name_of(member),
+      "before attempt " + std::to_string(gang_.attempt.number()) + " (unfit: " + unfit.reason + ")");
 }
 
 void Leader::take(LinkId link, const Contribute& contribute, Instant now) {

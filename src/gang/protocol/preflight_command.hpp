@@ -18,8 +18,8 @@ namespace muster::gang {
 /// A node with which the next attempt may not start.
 struct UnfitNode {
   LinkId link = kOwnLink;
-  std::string why;  ///< a sentence that names the node
-  std::string how;  ///< "differs from the others"
+  std::string why;     ///< a sentence that names the node
+  std::string how;     ///< "differs from the others"
   std::string reason;  ///< for the node's memory: in what it differs; empty: an earlier job has counted it
 };
 

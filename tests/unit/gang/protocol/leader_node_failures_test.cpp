@@ -129,7 +129,7 @@ TEST(NodeFailures, TakeTheRankThatTheWordsName) {
 
 TEST(NodeFailures, AreComparisonsThatANodeFails) {
   GangConfig config = restarting(job_of(3));
-  config.options.preflight = ComparesNodes::Strictly;
+  config.options.preflight.compares = ComparesNodes::Strictly;
   config.judge_facts = [](const std::vector<ToldFacts>& told) {
     PreflightVerdict verdict;
     for (const ToldFacts& one : told) {
@@ -352,7 +352,7 @@ TEST(BadNodes, AreNotKeptWithoutAMachine) {
 
 TEST(BadNodes, TakeNoPartInAStrictJob) {
   GangConfig config = restarting(listing(job_of(3)));
-  config.options.preflight = ComparesNodes::Strictly;
+  config.options.preflight.compares = ComparesNodes::Strictly;
   LeaderScenario scenario = with_machine(config);
   ASSERT_TRUE(scenario.end.has_value()) << "no spare has come";
   EXPECT_EQ(scenario.end->kind, EndKind::Unfit);
