@@ -24,6 +24,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -149,27 +150,27 @@ void add_files_of(pid_t pid, FileList& list) {
       list.add(path);
     }
   }
-  for (const std::string& fd : entries_of(proc + "/fd")) {
+  const std::string links = proc + "/fd/";
+  const std::string flags = proc + "/fdinfo/";
+  for (const std::string& fd : entries_of(links)) {
     std::error_code closed;
-    const std::string path = fs::read_symlink(proc + "/fd/" + fd, closed).string();
-    if (is_library(path, prefix) && is_read_only(read_regular_file(proc + "/fdinfo/" + fd).value_or(""))) {
+    const std::string path = fs::read_symlink(links + fd, closed).string();
+    if (is_library(path, prefix) && is_read_only(read_regular_file(flags + fd).value_or(""))) {
       list.add(path);
     }
   }
 }
 
-/// The folders that have the modules of these files: ".../site-packages", and ".../lib/python3.12" for the standard library.
-std::set<std::string> module_folders(const std::set<std::string>& files) {
-  std::set<std::string> folders;
-  for (const std::string& path : files) {
-    for (const std::string_view name : {"/site-packages/", "/dist-packages/", "/lib-dynload/"}) {
-      const std::size_t at = path.find(name);
-      if (at != std::string::npos) {
-        folders.insert(path.substr(0, at + (name == "/lib-dynload/" ? 0 : name.size() - 1)));
-      }
+/// The folder that has the file's modules: ".../site-packages", or ".../lib/python3.12" for the standard library; empty: there is none.
+std::string module_folder_of(const std::string& path) {
+  constexpr std::string_view kCompiledIn = "/lib-dynload/";
+  for (const std::string_view name : {"/site-packages/", "/dist-packages/"}) {
+    if (const std::size_t at = path.find(name); at != std::string::npos) {
+      return path.substr(0, at + name.size() - 1);
     }
   }
-  return folders;
+  const std::size_t at = path.find(kCompiledIn);
+  return at == std::string::npos ? "" : path.substr(0, at);
 }
 
 bool is_file_cached(const std::string& path) {
@@ -181,9 +182,10 @@ bool is_file_cached(const std::string& path) {
 
 /// Adds the compiled modules in a folder that were read not long ago. Returns how many.
 std::size_t add_compiled(const std::string& folder, FileList& list) {
+  const std::string compiled = folder + "/__pycache__/";
   std::size_t count = 0;
-  for (const std::string& name : entries_of(folder + "/__pycache__")) {
-    const std::string path = folder + "/__pycache__/" + name;
+  for (const std::string& name : entries_of(compiled)) {
+    const std::string path = compiled + name;
     if (name.ends_with(".pyc") && is_file_cached(path)) {
       list.add(path);
       ++count;
@@ -192,22 +194,26 @@ std::size_t add_compiled(const std::string& folder, FileList& list) {
   return count;
 }
 
+std::vector<std::string> subfolders_of(const std::string& folder) {
+  std::vector<std::string> folders;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    std::error_code unknown;
+    if (entry.symlink_status(unknown).type() == fs::file_type::directory && entry.path().filename() != "__pycache__") {
+      folders.push_back(entry.path().string());
+    }
+  }
+  return folders;
+}
+
 /// Python closes a module when it has read it, so no process shows it. Packages of which nothing was read are not searched further.
 void add_modules(const std::string& top, FileList& list) {
   std::vector<std::string> folders{top};
   while (!folders.empty() && !list.is_full()) {
     const std::string folder = std::move(folders.back());
     folders.pop_back();
-    if (add_compiled(folder, list) == 0 && folder != top) {
-      continue;
-    }
-    std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(folder, failed)) {
-      std::error_code unknown;
-      if (entry.symlink_status(unknown).type() == fs::file_type::directory &&
-          entry.path().filename() != "__pycache__") {
-        folders.push_back(entry.path().string());
-      }
+    if (add_compiled(folder, list) > 0 || folder == top) {
+      std::ranges::move(subfolders_of(folder), std::back_inserter(folders));
     }
   }
 }
@@ -222,7 +228,10 @@ std::string list_library_files(pid_t process) {
   for (std::size_t i = 0; i < std::min(below.size(), kMostProcesses); ++i) {
     add_files_of(below[i].pid, list);
   }
-  for (const std::string& folder : module_folders(list.paths())) {
+  std::set<std::string> folders;
+  std::ranges::transform(list.paths(), std::inserter(folders, folders.end()), module_folder_of);
+  folders.erase("");
+  for (const std::string& folder : folders) {
     add_modules(folder, list);
   }
   return list.notes();
@@ -249,13 +258,15 @@ std::uint64_t add_to(std::uint64_t& count, std::uint64_t number) {
   return std::atomic_ref(count).fetch_add(number);
 }
 
-/// Python asks for the source before it reads a compiled module, and the kernel keeps the answer for some time.
-void ask_for_source(const std::string& path) {
-  const fs::path compiled(path);
-  const std::string name = compiled.filename().string();
+/// Asks what Python asks before it reads a compiled module: the kernel keeps the answers for some time.
+void ask_as_python_does(const fs::path& compiled) {
+  const fs::path folder = compiled.parent_path().parent_path();
+  const std::string file = compiled.filename().string();
+  const std::string module = file.substr(0, file.find('.'));
   struct stat status {};
-  if (compiled.extension() == ".pyc") {
-    (void)::stat((compiled.parent_path().parent_path() / (name.substr(0, name.find('.')) + ".py")).c_str(), &status);
+  (void)::stat((folder / (module + ".py")).c_str(), &status);
+  if (module == "__init__") {
+    (void)entries_of(folder.string());
   }
 }
 
@@ -282,7 +293,9 @@ void read_part(const Reading& reading, const Part& part, std::vector<char>& buff
     add_to(reading.counts.bytes, static_cast<std::uint64_t>(count));
   }
   add_to(reading.counts.files, part.begin == 0 ? 1 : 0);
-  ask_for_source(wanted.path);
+  if (wanted.path.ends_with(".pyc")) {
+    ask_as_python_does(wanted.path);
+  }
 }
 
 /// Takes one part after the other.

@@ -4,7 +4,7 @@
 usage: network_files.py SOURCE MOUNT MILLISECONDS LOG COMMAND...
 
 The mount is FUSE of a kind that only reads; it is in a mount namespace of its own, and goes with the command. LOG gets a line for each
-read: the name of the process, and the path. The kernel keeps names and attributes for a minute, as NFS clients do, and pages for good.
+read: the name of the process, and the path. The kernel keeps names, attributes and folders for a minute, as NFS clients do, and pages for good.
 """
 
 import ctypes
@@ -18,11 +18,12 @@ import threading
 import time
 
 LOOKUP, FORGET, GETATTR, READLINK, OPEN, READ, STATFS, RELEASE = 1, 2, 3, 5, 14, 15, 17, 18
-INIT, OPENDIR, READDIR, RELEASEDIR, INTERRUPT, BATCH_FORGET = 26, 27, 28, 29, 36, 42
+INIT, OPENDIR, READDIR, RELEASEDIR, INTERRUPT, IOCTL, BATCH_FORGET = 26, 27, 28, 29, 36, 39, 42
+AT_ONCE = (RELEASE, RELEASEDIR, OPENDIR, IOCTL)  # an NFS client does these without its server
 IN_HEADER, OUT_HEADER = struct.Struct("<IIQQIIIi"), struct.Struct("<IiQ")
 ATTRIBUTES, READ_IN = struct.Struct("<6Q10I"), struct.Struct("<QQI")
 ASYNC_READ, PARALLEL_DIROPS, MAX_PAGES = 1 << 0, 1 << 18, 1 << 22
-KEEP_CACHE = 2
+KEEP_CACHE, CACHE_FOLDER = 2, 8
 VALID_SECONDS = 60
 THREADS = 48
 CLONE_NEWNS, MS_RDONLY, MS_REC, MS_PRIVATE = 0x20000, 1, 0x4000, 1 << 18
@@ -77,7 +78,7 @@ class Server:
         if code == INIT:
             flags = ASYNC_READ | PARALLEL_DIROPS | MAX_PAGES
             return struct.pack("<4I2H2I2H8I", 7, 31, 1 << 20, flags, 64, 48, 1 << 17, 1, 256, 0, *[0] * 8)
-        if code not in (RELEASE, RELEASEDIR):
+        if code not in AT_ONCE:
             time.sleep(self.seconds)
         path = self.paths[node]
         if code == LOOKUP:
@@ -96,10 +97,10 @@ class Server:
             os.close(struct.unpack_from("<Q", body)[0])
             return b""
         if code in (OPENDIR, RELEASEDIR):
-            return struct.pack("<QII", 0, 0, 0) if code == OPENDIR else b""
+            return struct.pack("<QII", 0, KEEP_CACHE | CACHE_FOLDER, 0) if code == OPENDIR else b""
         if code == READDIR:
             return entries(path, *READ_IN.unpack_from(body)[1:])
-        raise OSError(errno.ENOSYS, "not served")
+        raise OSError(errno.ENOTTY if code == IOCTL else errno.ENOSYS, "not served")
 
     def entry(self, path):
         try:
