@@ -1,5 +1,8 @@
 """The command of --preflight-command on several nodes: a bad node is left out, or the job does not start."""
 
+import signal
+from pathlib import Path
+
 from support.deadlines import wait_until
 from support.wire import is_open
 
@@ -94,3 +97,18 @@ def test_the_command_runs_on_all_nodes_again_after_a_failure(gang, tmp_path):
     agents.succeed(attempt=1)
 
     assert [(tmp_path / node).read_text().split() for node in ("0", "1")] == [["0", "1"]] * 2
+
+
+def test_a_node_that_is_stopped_meanwhile_leaves_nothing_behind(gang, tmp_path):
+    agents = gang(2, f"--preflight-command=echo $$ > {tmp_path}/new{{node_rank}}; mv {tmp_path}/new{{node_rank}} {tmp_path}/{{node_rank}}; sleep 600")
+    agents.start_all()
+    files = [tmp_path / "0", tmp_path / "1"]
+    wait_until(lambda: all(file.exists() for file in files), "both commands to run")
+    agents.jobs[1].signal(signal.SIGTERM)
+    assert agents.jobs[1].end() == 143
+    agents.jobs[0].signal(signal.SIGTERM)
+    agents.assert_codes(143)
+
+    for file in files:
+        pid = file.read_text().strip()
+        wait_until(lambda pid=pid: not Path("/proc", pid).exists(), "the command to be gone")
