@@ -12,6 +12,8 @@ namespace {
 /// More than a node says: a code, and a line of 200 bytes.
 constexpr std::size_t kMostReasonBytes = 400;
 
+/// Lines that all nodes get. The reason of the end names the first node.
+constexpr std::size_t kMostNamedBad = 16;
 /// Stands for the answer of an agent whose host runs the command by another one.
 constexpr const char* kRunsBeside = "beside";
 
@@ -141,16 +143,19 @@ void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now
 
 /// All have answered: says what is worth a line, and finds the first node that is bad.
 void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
+  std::size_t bad = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string& answer = runs_.at(nodes[i]).answer;
-    if (is_bad(answer)) {
-      std::string why = name_of(nodes, i) + ": " + answer;
-      if (said_.insert(why).second) {
-        gang_.send(gang_.roster.links(), Announce{why});
-      }
-      unfit_ = unfit_.value_or(UnfitNode{nodes[i], std::move(why), "failed the preflight command", answer});
-    } else if (answer.empty() && said_.insert(name_of(nodes, i)).second) {
-      gang_.say(Level::Warning, name_of(nodes, i) + " has no --preflight-command: it starts without that check");
+    const std::string name = name_of(nodes, i);
+    const std::string why = name + ": " + answer;
+    if (is_bad(answer) && ++bad <= kMostNamedBad && said_.insert(why).second) {
+      gang_.send(gang_.roster.links(), Announce{why});
+    }
+    if (is_bad(answer) && !unfit_) {
+      unfit_ = UnfitNode{nodes[i], why, "failed the preflight command", answer};
+    }
+    if (answer.empty() && said_.insert(name).second) {
+      gang_.say(Level::Warning, name + " has no --preflight-command: it starts without that check");
     }
   }
   const std::vector<Instant::duration> taken = times(nodes);

@@ -69,6 +69,12 @@ TEST(PreflightCommand, EndsAJobWithoutASpareAndNamesEachBadNode) {
   EXPECT_FALSE(scenario.last_start) << "no worker runs";
 }
 
+TEST(PreflightCommand, NamesSixteenBadNodes) {
+  const LeaderScenario scenario = answered(job_of(20), 20, std::vector<std::string>(20, kFailed));
+  EXPECT_EQ(scenario.announced.size(), 16U);
+  EXPECT_EQ(scenario.end->reason, "node 0 (host-a): " + kFailed);
+}
+
 TEST(PreflightCommand, ASpareRunsItAndHasTheSeat) {
   LeaderScenario scenario = answered(restarting(job_of(3)), 3, {kCommandPassed, kFailed, kCommandPassed});
   EXPECT_TRUE(
