@@ -138,7 +138,8 @@ std::optional<Instant> Preflight::next_wake() const {
 
 /// With --preflight strict, the first node that failed in an earlier job.
 std::optional<UnfitNode> Preflight::find_listed() const {
-  const bool is_asked = gang_.config.options.preflight.compares == ComparesNodes::Strictly && gang_.node_failures.has_listed();
+  const bool is_asked =
+      gang_.config.options.preflight.compares == ComparesNodes::Strictly && gang_.node_failures.has_listed();
   for (const LinkId link : is_asked ? gang_.roster.in_order() : std::vector<LinkId>()) {
     const Member& member = *gang_.roster.find(link);
     if (std::string text = gang_.describe_listed(NodeRank{*member.seat}, name_of(member)); !text.empty()) {
