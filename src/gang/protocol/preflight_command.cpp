@@ -147,7 +147,7 @@ void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string& answer = runs_.at(nodes[i]).answer;
     const std::string name = name_of(nodes, i);
-    const std::string why = name + ": " + answer;
+    const std::string why = std::string(name).append(": ").append(answer);
     if (is_bad(answer) && ++bad <= kMostNamedBad && said_.insert(why).second) {
       gang_.send(gang_.roster.links(), Announce{why});
     }
