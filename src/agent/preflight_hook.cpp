@@ -93,7 +93,7 @@ void PreflightHook::begin_attempt(const LaunchPlan& plan) {
   }
   const gang::GangConfig& config = run_.job.gang.config;
   if (!config.options.preflight_command.empty() && !is_asked_ && !config.job.are_tasks) {
-    log_warning("the preflight command has not run on this node: the leader, which has none, did not ask for it");
+    log_warning("the preflight command has not run on this node: the leader did not ask for it");
     is_asked_ = true;
   }
 }

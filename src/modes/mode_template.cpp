@@ -190,7 +190,8 @@ std::string fill(std::string_view text, const std::map<std::string, std::string>
       at += 2;
       continue;
     }
-    const std::size_t end = c == '{' ? text.find('}', at) : std::string_view::npos;
+    const bool is_variable = braces == Braces::Text && at > 0 && text[at - 1] == '$';  // "${name}" of a shell
+    const std::size_t end = c == '{' && !is_variable ? text.find('}', at) : std::string_view::npos;
     const auto value =
         end == std::string_view::npos ? std::nullopt : value_or_mark(text.substr(at + 1, end - at - 1), values);
     filled += value.value_or(std::string(1, c));

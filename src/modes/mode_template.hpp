@@ -195,7 +195,8 @@ struct ChosenMode {
 /// can hold. Other unknown names stay as they are.
 [[nodiscard]] std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values);
 
-/// Replaces placeholders in an argument of the user: all braces but those of a known "{name}" are text.
+/// Replaces placeholders in an argument or command of the user: all braces but those of a known "{name}" are text, and
+/// so is "${name}".
 [[nodiscard]] std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// The mark for a value that is not known yet.

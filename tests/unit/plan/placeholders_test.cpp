@@ -113,5 +113,9 @@ TEST(FillLateValues, LooksAtNoValueAgain) {
   expect_everywhere(plan, "/{run_dir}");
 }
 
+TEST(Placeholders, LeaveAShellsVariablesAlone) {
+  EXPECT_EQ(fill_known("echo ${a} {a} {b} $ {a}", {{"a", "1"}}), "echo ${a} 1 {b} $ 1");
+}
+
 }  // namespace
 }  // namespace muster
