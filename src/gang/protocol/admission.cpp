@@ -166,7 +166,7 @@ bool Admission::has_spare_for(int seat) const {
 
 void Admission::seat_spares() {
   std::vector<LinkId> spares = gang_.roster.spares();
-  std::ranges::stable_partition(spares, [this](LinkId link) { return !is_barred(link); });
+  std::stable_partition(spares.begin(), spares.end(), [this](LinkId link) { return !is_barred(link); });
   for (const LinkId link : spares) {
     const auto wanted = gang_.roster.find(link)->join.node.rank;
     const auto seat = wanted ? std::optional(wanted->value) : gang_.roster.free_seat();
