@@ -27,7 +27,7 @@ inline constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
 // Reads muster's own options and its command line.
 
-[[nodiscard]] OptionTable own_options();
+OptionTable own_options();
 
 /// Reads argv and the MUSTER_* variables of the snapshot. Nothing behind the program is read as an option. Fails with
 /// `BadUsage`, or `BadEnvironment` for a variable. `read_text` reads files that another launcher's line names.
@@ -41,8 +41,8 @@ inline constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 [[nodiscard]] Result<Settings> read_all_settings_of(std::span<const std::string> tokens);
 
 // Texts for users, made from the table of options.
-[[nodiscard]] std::string help_text();
-[[nodiscard]] std::string man_page();
+std::string help_text();
+std::string man_page();
 [[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell);
 
 /// Requested binding of the processes, without the arguments for workers of msrun's mode.
@@ -78,7 +78,7 @@ struct Options {
 [[nodiscard]] Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot);
 
 /// Error for a command line without a program where one is needed.
-[[nodiscard]] Error no_program(const CompatLauncher* compat = nullptr, bool has_input = false);
+Error no_program(const CompatLauncher* compat = nullptr, bool has_input = false);
 
 /// Reads the program, and adds the Python interpreter if needed. Fails with `BadUsage` if no program is given, unless
 /// there is a template, whose roles may need none.
@@ -104,7 +104,7 @@ struct Options {
 void wipe_token();
 
 /// The variables without the token, for processes that muster starts.
-[[nodiscard]] std::map<std::string, std::string> without_token(std::map<std::string, std::string> variables);
+std::map<std::string, std::string> without_token(std::map<std::string, std::string> variables);
 
 /// Reads the path of the rank table, or the request to generate one. Fails if the file with the addresses of the
 /// devices cannot be read.
@@ -122,7 +122,7 @@ void wipe_token();
 [[nodiscard]] Result<std::optional<BindingOptions>> read_binding_options(const Settings& settings);
 
 /// Binding for a mode, by its name: workers of msrun's mode get their binding as arguments.
-[[nodiscard]] BindingRequest binding_request(const BindingOptions& options, std::string_view mode);
+BindingRequest binding_request(const BindingOptions& options, std::string_view mode);
 
 /// Reads the given options whose rows name a member of this type of request.
 template <typename Request>
@@ -131,7 +131,7 @@ template <typename Request>
 }
 
 /// The command of muster whose name is near to that word; empty: none.
-[[nodiscard]] std::optional<std::string> nearest_command(const std::string& word);
+std::optional<std::string> nearest_command(const std::string& word);
 
 // Readers of single options, for their rows.
 
@@ -155,6 +155,6 @@ template <typename Request>
 
 /// The sentence for workers whose interpreter would read the program from standard input, which they do not get; else
 /// empty. `has_input`: it is a file or a pipe.
-[[nodiscard]] std::string describe_unread_program(const Options& options, const LaunchPlan& plan, bool has_input);
+std::string describe_unread_program(const Options& options, const LaunchPlan& plan, bool has_input);
 
 }  // namespace muster

@@ -35,11 +35,11 @@ struct ReportKeeper {
 /// Member of the report that an agent sends to its launcher: the lines that the agent has printed at the end.
 inline constexpr const char* kLinesOfReport = "lines";
 /// The texts of the lines.
-[[nodiscard]] std::vector<std::string> texts_of(const std::vector<ReportLine>& lines);
+std::vector<std::string> texts_of(const std::vector<ReportLine>& lines);
 
 /// The keeper of a job with this id (empty: none); empty: nothing is kept.
-[[nodiscard]] std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,
-                                                             const Snapshot& snapshot);
+std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,
+                                               const Snapshot& snapshot);
 
 /// Removes an older report and finds out whether a new one can be written (report/report.hpp). If the file system
 /// does not respond, only warns. Returns the descriptor of this process that the path names, if it names one.
@@ -54,19 +54,19 @@ struct RemoteOrder {
 };
 
 /// True if a remote launcher has started this program: its order comes on standard input.
-[[nodiscard]] bool is_remote_agent(std::span<char* const> argv);
+bool is_remote_agent(std::span<char* const> argv);
 
 /// Reads the order, and changes to the directory of the job. Standard input is /dev/null afterwards. Fails if the
 /// remote launcher is gone, and if the directory does not exist.
 [[nodiscard]] Result<RemoteOrder> read_remote_order();
 
 /// Snapshot of this process's environment, with the variables of the order.
-[[nodiscard]] Snapshot take_snapshot(const AgentOrder& order);
+Snapshot take_snapshot(const AgentOrder& order);
 
 // The remote launcher of a job, which starts agents on other hosts.
 
 /// True if the user lists hosts for muster to start agents on.
-[[nodiscard]] bool lists_hosts(const CommandLine& line);
+bool lists_hosts(const CommandLine& line);
 
 /// Decides which agents to start, and where. Reads the list of hosts and the token file. Fails if two settings
 /// contradict each other, or the platform starts muster on each node already.

@@ -15,7 +15,7 @@
 namespace muster {
 
 /// Text for --help, --version, --print-man or --print-completion; empty if none is given.
-[[nodiscard]] std::optional<Result<std::string>> requested_text(const CommandLine& line);
+std::optional<Result<std::string>> requested_text(const CommandLine& line);
 
 /// Writes to standard output. Returns the exit code 0, or an error if it cannot be written.
 [[nodiscard]] Result<int> print(const Result<std::string>& result);
@@ -34,18 +34,18 @@ void log_notices(const CommandLine& line);
 /// codes, messages and symptoms. Fails with `BadUsage` if no row is like the text. Empty: the line asks about a program.
 /// It does with options other than --json, with a first word that is a file here or a program in `search_path`, and
 /// with several words that are like no message.
-[[nodiscard]] std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::string& search_path);
+std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::string& search_path);
 
 /// Adds to an error of `muster explain --nnodes got 'x'` that a message is to be quoted: its words were taken for
 /// options. `words`: the whole command line.
-[[nodiscard]] Error advise_quotes(Error error, std::span<char* const> words);
+Error advise_quotes(Error error, std::span<char* const> words);
 
 /// Answers `muster explain` if only the content of an invalid file is undecided: prints the plan, and returns the
 /// error.
-[[nodiscard]] Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json);
+Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json);
 
 /// Answers `muster explain` if nothing could be decided: prints the values about nodes, and returns the error.
-[[nodiscard]] Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json);
+Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json);
 
 /// A command that plans no job, with options of its own.
 struct Subcommand {
@@ -58,41 +58,41 @@ struct Subcommand {
 };
 
 /// All of them, in the order of the completions.
-[[nodiscard]] std::span<const Subcommand> subcommands();
+std::span<const Subcommand> subcommands();
 
 /// The first row of those that name it. Null for the commands that plan a job.
-[[nodiscard]] const Subcommand* find_subcommand(Command command);
+const Subcommand* find_subcommand(Command command);
 
-[[nodiscard]] std::string help_of(const Subcommand& subcommand);
+std::string help_of(const Subcommand& subcommand);
 
 /// Reads the words behind a subcommand that takes options only.
 [[nodiscard]] Result<> read_options_line(CommandLine& line, std::span<const std::string> tokens);
 
 // `muster doctor`: checks which guarantees hold on this system. It starts no job.
 
-[[nodiscard]] OptionTable doctor_options();
+OptionTable doctor_options();
 
 /// Probes the system and prints the result; the text begins with whether stacks of ranks can be read, and ends with the
 /// facts by which nodes are compared. Returns the exit code, 71 if a guarantee does not hold.
 [[nodiscard]] Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
 /// Text of --version. In place of another launcher it has that one's product name, by which programs recognize it.
-[[nodiscard]] std::string version_text(const CompatLauncher* compat = nullptr);
+std::string version_text(const CompatLauncher* compat = nullptr);
 
 /// That text with what the program was built from: commit, target, compiler, and the libraries in it with their
 /// Debian packages.
-[[nodiscard]] std::string version_details();
+std::string version_details();
 
 // `muster token`: prints a secret for the links of a job.
 
-[[nodiscard]] OptionTable token_options();
+OptionTable token_options();
 
 /// Prints a new secret.
 [[nodiscard]] Result<int> run_token();
 
 // `muster check ranktable FILE`: checks a rank table and lists its errors. It waits for nothing and starts nothing.
 
-[[nodiscard]] OptionTable check_options();
+OptionTable check_options();
 
 /// Reads the words behind `check`: the kind of file and its name, with options anywhere among them.
 [[nodiscard]] Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens);
@@ -106,7 +106,7 @@ struct Subcommand {
 /// Setting with the kind of manifest.
 inline constexpr const char* kRenderKind = "the kind of manifest";
 
-[[nodiscard]] OptionTable render_options();
+OptionTable render_options();
 
 /// Reads the words behind `render`: the kind, options, and behind '--' arguments of muster. MUSTER_* variables do not
 /// apply.
@@ -127,7 +127,7 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 
 // `muster last`: prints the reports of this user's last jobs.
 
-[[nodiscard]] OptionTable last_options();
+OptionTable last_options();
 
 /// Reads the words behind `last`: a number, with options anywhere.
 [[nodiscard]] Result<> read_last_line(CommandLine& line, std::span<const std::string> tokens);
@@ -136,10 +136,10 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 
 // `muster status`, `stacks`, `stop` and `suspend`: ask a running job on this machine, which asks all its nodes.
 
-[[nodiscard]] OptionTable status_options();
-[[nodiscard]] OptionTable stacks_options();
-[[nodiscard]] OptionTable stop_options();
-[[nodiscard]] OptionTable suspend_options();
+OptionTable status_options();
+OptionTable stacks_options();
+OptionTable stop_options();
+OptionTable suspend_options();
 
 /// Asks the job and prints the answer.
 [[nodiscard]] Result<int> run_control(const CommandLine& line, const Snapshot& snapshot);
@@ -151,6 +151,6 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 [[nodiscard]] Result<> add_hfai(PlanInput& input, const Options& options);
 
 /// The agent's task for HAI on this node; empty: none.
-[[nodiscard]] std::optional<HaiTask> find_hai_task(const LaunchPlan& plan, const Snapshot& snapshot);
+std::optional<HaiTask> find_hai_task(const LaunchPlan& plan, const Snapshot& snapshot);
 
 }  // namespace muster

@@ -44,7 +44,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   void on_signal(int signal) override;
   void on_guard_lost() override;
   void stop(int signal);
-  [[nodiscard]] std::unique_ptr<LauncherLink> connect_launcher();
+  std::unique_ptr<LauncherLink> connect_launcher();
   void fill_caches();
 
   // Requests of the gang.
@@ -77,7 +77,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   // End of the job: drained output and exit report.
   void finalize();
   void finalize_evidence();
-  [[nodiscard]] std::function<Result<>()> conclude() override;
+  std::function<Result<>()> conclude() override;
   void print_exit_report(const Result<>& report) override;
 
   RunContext run_;

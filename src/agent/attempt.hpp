@@ -84,21 +84,21 @@ class Attempt {
   void cancel();
 
   /// The rank of the living worker that is `pid` or an ancestor of it; empty: none.
-  [[nodiscard]] std::optional<int> rank_of(pid_t pid) const;
+  std::optional<int> rank_of(pid_t pid) const;
   /// Sends a signal to such a process, and returns the rank of its worker.
   std::optional<int> signal_process(pid_t pid, int signal);
   /// "ranks 0-3"; empty: no worker is alive.
-  [[nodiscard]] std::vector<std::string> describe_living() const { return log_.describe_living(); }
+  std::vector<std::string> describe_living() const { return log_.describe_living(); }
   /// True if the reason of the stop order was logged here.
-  [[nodiscard]] bool has_logged_order() const { return log_.has_logged_order(); }
-  [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
+  bool has_logged_order() const { return log_.has_logged_order(); }
+  const LaunchPlan& plan() const { return plan_; }
   /// Does not count what the workers write in this time as their output, see `describe_workers`.
   void disregard_output(std::chrono::seconds time) {
     streams_.disregard_output_until(std::chrono::steady_clock::now() + time);
   }
-  [[nodiscard]] const AttemptResults& results() const { return results_; }
+  const AttemptResults& results() const { return results_; }
   /// No worker of this node has failed, and nobody has ordered the end.
-  [[nodiscard]] bool has_succeeded() const;
+  bool has_succeeded() const;
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
@@ -117,7 +117,7 @@ class Attempt {
   void note(const std::vector<Death>& deaths);
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
   void record(ledger::Event event, std::size_t worker);
-  [[nodiscard]] bool is_failure_waiting() const;
+  bool is_failure_waiting() const;
   void handle(const Event& event);
   void process();
   void carry_out(const Action& action);

@@ -35,10 +35,10 @@ class AttemptLog {
       : plan_(plan), workers_(workers), supervisor_(supervisor), options_(options) {}
 
   /// True if the workers got a stop signal by order of the gang, and its reason was logged.
-  [[nodiscard]] bool has_logged_order() const { return has_logged_order_; }
+  bool has_logged_order() const { return has_logged_order_; }
 
   /// One text, "ranks 0-3"; empty: no worker is alive.
-  [[nodiscard]] std::vector<std::string> describe_living() const;
+  std::vector<std::string> describe_living() const;
 
   void on_started(std::size_t worker);
   void on_ended(const Death& death);
@@ -67,10 +67,10 @@ class AttemptLog {
 
  private:
   /// "rank 3 (ps 1) (pid 4711)"; a worker without a label is named `unlabelled`, or by its rank alone.
-  [[nodiscard]] std::string describe(std::size_t worker, const std::string& unlabelled = "") const;
-  [[nodiscard]] std::string describe_failure(std::size_t worker) const;
-  [[nodiscard]] std::string describe_reason(const EndRequest& request) const;
-  [[nodiscard]] ProcessNames living() const;
+  std::string describe(std::size_t worker, const std::string& unlabelled = "") const;
+  std::string describe_failure(std::size_t worker) const;
+  std::string describe_reason(const EndRequest& request) const;
+  ProcessNames living() const;
   void log_refusals();
 
   const LaunchPlan& plan_;

@@ -11,10 +11,9 @@ namespace muster {
 
 /// The plan from exchanged values and from facts that only the system knows, with the job's variables for the workers.
 /// Makes the folders of the ranks, and logs where the workers meet.
-[[nodiscard]] LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup,
-                                         const gang::StartAttempt& wanted);
+LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup, const gang::StartAttempt& wanted);
 
 /// The plan of the first attempt, as far as it is known before the nodes have met; the folders of the ranks are not made.
-[[nodiscard]] LaunchPlan expected_plan(const RunContext& run);
+LaunchPlan expected_plan(const RunContext& run);
 
 }  // namespace muster

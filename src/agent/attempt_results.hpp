@@ -36,7 +36,7 @@ class Successes {
 
   /// The message to the gang, without `attempt`: the first one of each role of this node, rank 0, and the last one;
   /// empty: none. Each one after `want_all`.
-  [[nodiscard]] std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
+  std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
 
   /// The leader limits how long others go on, and names those that do.
   void want_all() { are_all_wanted_ = true; }
@@ -46,7 +46,7 @@ class Successes {
   void cancel() { timer_.cancel(); }
   /// Returns each server once that exited with 0 while workers whose success counts run on. A parameter server or
   /// scheduler that exits before its workers is usually a mistake; a moment before is normal.
-  [[nodiscard]] std::vector<std::size_t> take_early_exits();
+  std::vector<std::size_t> take_early_exits();
 
  private:
   const LaunchPlan& plan_;
@@ -58,7 +58,7 @@ class Successes {
 };
 
 /// Results of a plan that was never started.
-[[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
+std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
 
 /// The parts of an attempt from which its results are made.
 struct AttemptSources {
@@ -82,27 +82,27 @@ class AttemptResults {
   void note_hang(const std::string& why, bool is_unkillable);
 
   /// Current state of the workers for the control socket, without values from /proc.
-  [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
+  std::vector<control::WorkerStatus> describe_workers() const;
   /// Of the workers that run, in their order.
-  [[nodiscard]] std::vector<pid_t> living_pids() const;
+  std::vector<pid_t> living_pids() const;
   /// The users as whom the workers ended, in their order; 0: root, or unknown.
-  [[nodiscard]] std::vector<uid_t> users() const;
+  std::vector<uid_t> users() const;
   /// For the report.
-  [[nodiscard]] std::vector<WorkerResult> of_workers() const;
+  std::vector<WorkerResult> of_workers() const;
   /// The most likely of those that were first, as far as it is known at once.
-  [[nodiscard]] Failure first_failure() const;
+  Failure first_failure() const;
   /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
   /// `made_progress` is not set.
-  [[nodiscard]] gang::AttemptOver over() const;
+  gang::AttemptOver over() const;
 
  private:
-  [[nodiscard]] std::string describe_state(std::size_t worker) const;
-  [[nodiscard]] Failure service_failure() const;
-  [[nodiscard]] Failure worker_failure(std::size_t worker) const;
-  [[nodiscard]] std::vector<std::string> hints_for(const Failure& failure, std::size_t worker) const;
-  [[nodiscard]] bool is_suspect(const WorkerEnded& failed) const;
-  [[nodiscard]] std::vector<Failure> suspects() const;
-  [[nodiscard]] std::vector<Failure> asked_with_an_error() const;
+  std::string describe_state(std::size_t worker) const;
+  Failure service_failure() const;
+  Failure worker_failure(std::size_t worker) const;
+  std::vector<std::string> hints_for(const Failure& failure, std::size_t worker) const;
+  bool is_suspect(const WorkerEnded& failed) const;
+  std::vector<Failure> suspects() const;
+  std::vector<Failure> asked_with_an_error() const;
 
   const AttemptSources from_;
   std::string hang_;            ///< why the first failure is a hang; empty: it is none

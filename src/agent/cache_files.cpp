@@ -115,7 +115,7 @@ class Staging {
     std::error_code failed;
     fs::remove_all(fs::path(folder_) / name_, failed);
   }
-  [[nodiscard]] int file() const { return file_.get(); }
+  int file() const { return file_.get(); }
 
  private:
   std::string folder_;

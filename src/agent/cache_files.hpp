@@ -24,22 +24,22 @@ struct CacheReport {
   std::vector<std::string> remarks;  ///< sentences about packs and files that were left alone
   bool is_refused = false;           ///< the store is not used in this job any more
 };
-[[nodiscard]] std::string write_report(const CacheReport& report);
-[[nodiscard]] CacheReport read_report(const std::string& answer);
+std::string write_report(const CacheReport& report);
+CacheReport read_report(const std::string& answer);
 
 /// Makes the store if it is missing, finds out whether it takes a file, and removes what earlier jobs have left unfinished there.
-[[nodiscard]] CacheReport try_store(const CachePlaces& places);
+CacheReport try_store(const CachePlaces& places);
 
 /// Adds entries that the folder lacks. A file that is there stays as it is. An entry comes into the folder under its name when it is
 /// whole and has its checksum.
-[[nodiscard]] CacheReport fill_folder(const CachePlaces& places);
+CacheReport fill_folder(const CachePlaces& places);
 
 /// A file that has changed within this time may not be finished, as long as a worker runs.
 inline constexpr std::chrono::seconds kSettled{5};
 
 /// Writes what is in no pack yet, and was last changed before `latest`, as a pack, which gets its name when it is on the disk. After
 /// `most_time` it adds no more: the rest is left to a later call. Merges packs that have become many or large.
-[[nodiscard]] CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_point latest,
-                                   std::chrono::seconds most_time);
+CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_point latest,
+                     std::chrono::seconds most_time);
 
 }  // namespace muster::compile_cache

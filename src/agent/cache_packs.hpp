@@ -23,17 +23,17 @@ struct OpenPack {
 };
 
 /// The machine as far as entries depend on it: architecture, CPU, GPU. One line.
-[[nodiscard]] std::string describe_machine();
+std::string describe_machine();
 
 /// Why nothing is read from the store, nor written there: it is no folder, or other users can exchange what is in it. Empty: it may be
 /// used, or does not exist.
-[[nodiscard]] std::string problem_of_store(const std::string& store);
+std::string problem_of_store(const std::string& store);
 
 /// Makes the store if only its last folder is missing. Fails if it takes no file.
 [[nodiscard]] Result<> probe_store(const std::string& store);
 
 /// Opens the packs of this user for this machine, the newest first. Adds a remark for each other one.
-[[nodiscard]] std::vector<OpenPack> open_packs(const std::string& store, std::vector<std::string>& remarks);
+std::vector<OpenPack> open_packs(const std::string& store, std::vector<std::string>& remarks);
 
 /// The content of an entry. Fails if it cannot be read, or has another checksum.
 [[nodiscard]] Result<std::string> read_entry(const OpenPack& pack, const PackEntry& entry);
@@ -51,7 +51,7 @@ class PackWriter {
 
   /// `entry.size`, `sha256` and `offset` are set here.
   [[nodiscard]] Result<> add(PackEntry entry, const std::string& content);
-  [[nodiscard]] const PackIndex& index() const { return index_; }
+  const PackIndex& index() const { return index_; }
   /// Puts the pack onto the disk, then under its name.
   [[nodiscard]] Result<> finish();
 

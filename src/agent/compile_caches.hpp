@@ -27,7 +27,7 @@ class CompileCaches {
   std::function<void(ledger::Event)> record;
   std::chrono::milliseconds keep_interval;  ///< set before `begin_attempt`
 
-  [[nodiscard]] bool are_wanted() const { return !run_.options.caches.folder.empty(); }
+  bool are_wanted() const { return !run_.options.caches.folder.empty(); }
   /// Adds what this node lacks, then calls `then`: after half a minute at most.
   void fill(std::function<void()> then);
   /// Node 0 keeps what is new, from time to time.

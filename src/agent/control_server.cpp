@@ -51,7 +51,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
         credentials_(credentials_of(socket_.native_handle())) {}
 
   /// A request is pending.
-  [[nodiscard]] bool is_waiting() const { return is_waiting_; }
+  bool is_waiting() const { return is_waiting_; }
 
   void read() {
     limit(kClientTimeout);

@@ -65,14 +65,14 @@ struct EvidencePlaces {
 
 /// The folder in which PyTorch 2.13 puts dumps, by XDG_CACHE_HOME and HOME. Empty: neither is set. Pure.
 /// Source: DebugInfoWriter::getWriter in torch/csrc/distributed/c10d/FlightRecorder.cpp.
-[[nodiscard]] std::string default_dump_folder(const std::map<std::string, std::string>& variables);
+std::string default_dump_folder(const std::map<std::string, std::string>& variables);
 
 /// "comm_lib_trace_rank_3": as PyTorch calls it, so that its reader finds it. The second of that name is
 /// "comm_lib_trace_2_rank_3": the reader expects a rank at the end. A file of another name: "rank_3_nccl.log". Pure.
-[[nodiscard]] std::string name_evidence(const EvidenceSource& source, int copy);
+std::string name_evidence(const EvidenceSource& source, int copy);
 
 /// A pattern for glob(3) by that of core(5); what only the kernel knows is '*'. Pure.
-[[nodiscard]] std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core);
+std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core);
 
 /// Copies the files of each attempt: of one with log files in the background, of others when the job ends without
 /// success. In helper processes, because a file system may hang.
@@ -89,7 +89,7 @@ class EvidenceKeeper {
   /// Calls `then` when everything is kept, or after a few seconds.
   void end_job(Then then);
   /// Returns the files that have been kept so far.
-  [[nodiscard]] const std::vector<KeptEvidence>& kept() const { return kept_; }
+  const std::vector<KeptEvidence>& kept() const { return kept_; }
 
  private:
   struct Lot {

@@ -16,8 +16,7 @@ namespace muster {
 
 /// The sources of facts on this host, but for the version and the memory limit. `path` is searched for the workers'
 /// `program`, which has facts where it is a Python.
-[[nodiscard]] preflight::FactSources local_sources(const Inherited& inherited, const std::string& program,
-                                                   const std::string& path);
+preflight::FactSources local_sources(const Inherited& inherited, const std::string& program, const std::string& path);
 
 class FactsReporter {
  public:
@@ -31,7 +30,7 @@ class FactsReporter {
   void end() { helper_.cancel(); }
 
  private:
-  [[nodiscard]] std::string read() const;
+  std::string read() const;
   void add_answers(preflight::Facts& facts) const;
 
   const RunContext& run_;

@@ -9,6 +9,6 @@
 namespace muster {
 
 /// True if the machine, and the control group, have room for so many bytes more, and a tenth stays free.
-[[nodiscard]] bool have_room(const MemoryGroup& group, std::uint64_t size);
+bool have_room(const MemoryGroup& group, std::uint64_t size);
 
 }  // namespace muster

@@ -38,7 +38,7 @@ class ImportFiles {
   /// After this, `then` is not called.
   void cancel() { task_.cancel(); }
 
-  [[nodiscard]] static Of of(const standby::PythonProgram& program, const SpawnRequest& request);
+  static Of of(const standby::PythonProgram& program, const SpawnRequest& request);
 
  private:
   const std::map<std::string, std::string>& variables_;

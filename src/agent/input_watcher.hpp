@@ -48,7 +48,7 @@ class InputWatcher {
 
   void check_if_touched();
   void take(Answer answer);
-  [[nodiscard]] Answer take_table(Answer answer);
+  Answer take_table(Answer answer);
   void note(const std::string& waits_for, bool lacks_input);
   void watch_folders();
   void wait_for_events();

@@ -52,8 +52,8 @@ class JobControl {
   /// Answers those who asked for the notice. `is_signal_caught`: a program of this node got the notice's signal.
   void confirm_notice(bool is_signal_caught);
   /// Says how the workers of this node have been told of the notice: "a file was written and the flag set; ...".
-  [[nodiscard]] std::string describe_delivery() const;
-  [[nodiscard]] HangWatch& hangs() { return hangs_; }
+  std::string describe_delivery() const;
+  HangWatch& hangs() { return hangs_; }
 
  private:
   using Reply = ControlServer::Reply;
@@ -81,17 +81,16 @@ class JobControl {
   void ask_nodes(Question& question, std::function<void(const std::string& why_not)> then);
   void ask_about_stacks(Question& question, const char* what, std::function<void(const std::string& why_not)> then);
   void answer(Question& question, const std::string& why_not = "");
-  [[nodiscard]] static hang::Evidence evidence(const Question& question);
-  [[nodiscard]] json::object status_answer() const;
-  [[nodiscard]] static std::vector<std::string> judge(const hang::Evidence& evidence);
+  static hang::Evidence evidence(const Question& question);
+  json::object status_answer() const;
+  static std::vector<std::string> judge(const hang::Evidence& evidence);
   /// `sentences`: the verdict.
-  [[nodiscard]] json::object stacks_answer(const hang::Evidence& evidence,
-                                           const std::vector<std::string>& sentences) const;
+  json::object stacks_answer(const hang::Evidence& evidence, const std::vector<std::string>& sentences) const;
   void gather(bool asks_recorders, std::function<void(hang::Evidence)> then);
   void report(const hang::StallDetector::Step& step);
-  [[nodiscard]] json::object job_document() const;
-  [[nodiscard]] json::object notice_document() const;
-  [[nodiscard]] std::string path_of(const char* name) const { return run_folder_ + "/" + name; }
+  json::object job_document() const;
+  json::object notice_document() const;
+  std::string path_of(const char* name) const { return run_folder_ + "/" + name; }
 
   gang::Gang& gang_;
   const StatusReporter& reporter_;

@@ -41,13 +41,13 @@ class JobRecord {
   /// Records an event, whose times are set here. Nothing follows the end of the job.
   void add(ledger::Event event);
   /// False: the job has been short so far, and nobody asked.
-  [[nodiscard]] bool is_wanted() const;
+  bool is_wanted() const;
   /// Tells where the time went.
-  [[nodiscard]] std::string closing_line() const { return ledger_.closing_line(); }
+  std::string closing_line() const { return ledger_.closing_line(); }
 
  private:
-  [[nodiscard]] std::string path_for(const std::string& given);
-  [[nodiscard]] std::string page() const;
+  std::string path_for(const std::string& given);
+  std::string page() const;
   void send_page(MetricsServer::Send send);
   void write_page();
   void note_written(const HelperTask::Answer& problem);

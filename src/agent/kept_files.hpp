@@ -14,10 +14,10 @@
 namespace muster {
 
 /// Size and time of a regular file.
-[[nodiscard]] standby::FileState state_of_file(const std::string& path, const struct stat& status);
+standby::FileState state_of_file(const std::string& path, const struct stat& status);
 
 /// At most `most` bytes of it. Empty: there is none, or somebody else may have written it.
-[[nodiscard]] std::string read_kept_file(const std::string& path, std::size_t most);
+std::string read_kept_file(const std::string& path, std::size_t most);
 
 /// Writes it, in a folder that this user alone may enter, and removes files beside it that are 90 days old. A file that cannot be
 /// written, or is in a folder of somebody else, is none.

@@ -28,8 +28,7 @@ class PreflightHook {
   void end();
 
  private:
-  [[nodiscard]] UserCommand make_command(const gang::CommandQuestion& question,
-                                         std::map<std::string, std::string> environment) const;
+  UserCommand make_command(const gang::CommandQuestion& question, std::map<std::string, std::string> environment) const;
   void take(const CommandEnd& ended);
   void answer(std::string text) { gang_.notify(gang::StatusReport{gang::kCommandNumber, std::move(text)}); }
 

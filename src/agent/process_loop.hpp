@@ -41,20 +41,20 @@ class ProcessLoop {
 
   /// True for a stop signal that is a request of its own: the guard expects heartbeats from then on. False: the signal
   /// is ignored, or an echo of an earlier one.
-  [[nodiscard]] bool is_new_stop(int signal);
+  bool is_new_stop(int signal);
   /// True if the stop signal just heard ends the wait for slow consoles: the first one, or one from a keyboard.
-  [[nodiscard]] bool ends_drain(int signal) const;
+  bool ends_drain(int signal) const;
   /// The workers have got this stop signal. If the guard has sent it, the same signal, still pending here, is no new
   /// request.
   void note_stop_of_workers(int signal);
 
-  [[nodiscard]] boost::asio::io_context& io() { return io_; }
-  [[nodiscard]] HelperProcesses& helpers() { return helpers_; }
-  [[nodiscard]] OutputQueues& queues() { return queues_; }
-  [[nodiscard]] HeartbeatSender& heartbeats() { return heartbeat_sender_; }
-  [[nodiscard]] GuardSharedMemory& page() { return link_.page; }
-  [[nodiscard]] pid_t guard() const { return link_.guard; }
-  [[nodiscard]] double run_time_seconds() const;
+  boost::asio::io_context& io() { return io_; }
+  HelperProcesses& helpers() { return helpers_; }
+  OutputQueues& queues() { return queues_; }
+  HeartbeatSender& heartbeats() { return heartbeat_sender_; }
+  GuardSharedMemory& page() { return link_.page; }
+  pid_t guard() const { return link_.guard; }
+  double run_time_seconds() const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -23,15 +23,15 @@ void give_rank_folders(LaunchPlan& plan, const std::string& run_folder, const st
 
 /// Opens a file in the folder of a rank: a regular one without a second name, for where the kernel lets users link
 /// files of others (protected_hardlinks, proc(5)), it may be root's. Empty: it is none, or cannot be opened.
-[[nodiscard]] UniqueFd open_rank_file(const std::string& path, struct stat& status);
+UniqueFd open_rank_file(const std::string& path, struct stat& status);
 
 /// The content of such a file, at most `limit` bytes; empty when it cannot be read.
-[[nodiscard]] std::string read_rank_file(const std::string& path, std::size_t limit);
+std::string read_rank_file(const std::string& path, std::size_t limit);
 
 /// True for the name of a core file, as the kernel chooses it unless it is told otherwise.
-[[nodiscard]] bool is_core_file(const std::string& name);
+bool is_core_file(const std::string& name);
 
 /// Finds a file that a rank has written, and that `is_wanted` by its name, below `place`.
-[[nodiscard]] bool has_rank_file(const std::string& place, bool (*is_wanted)(const std::string& name));
+bool has_rank_file(const std::string& place, bool (*is_wanted)(const std::string& name));
 
 }  // namespace muster

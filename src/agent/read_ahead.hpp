@@ -31,7 +31,7 @@ class ReadAhead {
 
   std::function<void(ledger::Event)> record;
 
-  [[nodiscard]] bool is_wanted() const { return run_.options.read_ahead.is_wanted && !run_.job.plan.is_transparent; }
+  bool is_wanted() const { return run_.options.read_ahead.is_wanted && !run_.job.plan.is_transparent; }
   /// This node has waited for a second. Reads until a worker writes its first line.
   void begin_wait(const WorkerPlan& first, const std::string& program);
   void begin_attempt() { is_waiting_ = false; }
@@ -43,7 +43,7 @@ class ReadAhead {
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] std::optional<ImportFiles::Of> key_of(const WorkerPlan& first, const std::string& program) const;
+  std::optional<ImportFiles::Of> key_of(const WorkerPlan& first, const std::string& program) const;
   void keep_list(const ImportFiles::Of& of, pid_t pid);
   void end_reading();
 

@@ -56,7 +56,7 @@ struct Resources {
   RunFolder ranks;   ///< for what ranks write about their end
   std::string log_folder;
 
-  [[nodiscard]] const std::string& shared_path() const { return shared.path().empty() ? folder.path() : shared.path(); }
+  const std::string& shared_path() const { return shared.path().empty() ? folder.path() : shared.path(); }
 };
 
 /// Usually called by the guard, which exits last.

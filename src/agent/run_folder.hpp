@@ -21,7 +21,7 @@ class RunFolder {
   /// Creates it below `temporary_folder`, whose file system may hang (limited to 1 s).
   Result<> make_below(const std::string& temporary_folder, const std::string& name = "muster");
   /// Empty: no directory.
-  [[nodiscard]] const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }
   /// To be called by its last user; gives up after 2 s if the file system hangs.
   void remove();
   /// Lets it stay, whoever removes it, if a rank has written a file there that `is_wanted` by its name. Returns its
@@ -34,7 +34,7 @@ class RunFolder {
 };
 
 /// True for a path in shared memory.
-[[nodiscard]] bool is_in_memory(const std::string& path);
+bool is_in_memory(const std::string& path);
 
 /// Creates the directory in shared memory again if it is gone: at logout the user's shared memory may be cleared
 /// (logind.conf(5), RemoveIPC) while a job left in the background goes on.

@@ -39,17 +39,17 @@ class ServiceRequests : private ServiceHost {
   /// On the leader the services of the next attempt begin here; on other nodes, at the start of the attempt.
   [[nodiscard]] Result<AttemptPorts> prepare();
   /// The services of an attempt that starts now.
-  [[nodiscard]] std::unique_ptr<Services> take(const LaunchPlan& plan);
-  [[nodiscard]] Sidecars& sidecars() { return sidecars_; }
+  std::unique_ptr<Services> take(const LaunchPlan& plan);
+  Sidecars& sidecars() { return sidecars_; }
 
   /// Calls `then` later with the keys for which ranks wait in the store that this node serves, as a sentence. False:
   /// it serves none that a rank has reached.
-  [[nodiscard]] bool ask_store(std::function<void(const std::string& keys)> then);
+  bool ask_store(std::function<void(const std::string& keys)> then);
   /// True until all that was asked is answered.
-  [[nodiscard]] bool is_store_asked() const { return store_.is_asked_who_waits(); }
+  bool is_store_asked() const { return store_.is_asked_who_waits(); }
 
  private:
-  [[nodiscard]] std::unique_ptr<Services> make(const std::vector<std::string>& names);
+  std::unique_ptr<Services> make(const std::vector<std::string>& names);
 
   [[nodiscard]] Result<std::unique_ptr<Sidecar>> start_sidecar(const SidecarRequest& request,
                                                                SidecarEvents events) override {
@@ -65,8 +65,8 @@ class ServiceRequests : private ServiceHost {
     files_.write(std::move(what), std::move(work), std::move(then));
   }
   void remove_files(HelperTask::Work work) override { files_.remove(std::move(work)); }
-  [[nodiscard]] std::vector<gang::NodePlace> nodes() const override { return gang_.nodes(); }
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override;
+  std::vector<gang::NodePlace> nodes() const override { return gang_.nodes(); }
+  std::optional<int> rank_of(std::uint32_t pid) const override;
   std::optional<int> signal_process(int pid, int signal) override;
   void note_init(std::chrono::nanoseconds time) override { on_ranks_met(time); }
 

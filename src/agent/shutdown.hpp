@@ -28,9 +28,9 @@ class PendingWork {
   /// Drops all reasons and takes no new ones, after a second stop signal.
   void exit_early();
 
-  [[nodiscard]] bool is_empty() const { return reasons_.empty(); }
+  bool is_empty() const { return reasons_.empty(); }
   /// "attempt 0, goodbye of node 3", in the order of `add`.
-  [[nodiscard]] std::string describe() const;
+  std::string describe() const;
 
  private:
   struct Reason {
@@ -50,7 +50,7 @@ class ShutdownOwner {
 
   /// Called once, when all other output is written: completes the outcome, and returns a function that writes its
   /// report, to be run in a helper process. Empty: no report is wanted.
-  [[nodiscard]] virtual std::function<Result<>()> conclude() = 0;
+  virtual std::function<Result<>()> conclude() = 0;
   /// Prints the last lines. `report`: result of writing the report.
   virtual void print_exit_report(const Result<>& report) = 0;
 };
@@ -66,17 +66,17 @@ class Shutdown {
   /// `stream`: descriptor of the report, if it has no path. The others outlive this.
   Shutdown(ProcessLoop& loop, ShutdownOwner& owner, std::optional<int> stream);
 
-  [[nodiscard]] PendingWork& pending_work() { return pending_work_; }
+  PendingWork& pending_work() { return pending_work_; }
   /// Runs the loop until no work is pending. Signals and the guard are watched until then, but are not pending work.
   void run();
 
   /// The job has ended: `finalize` may follow. Files that take nothing for `drain_limit` are given up.
   void begin(std::chrono::milliseconds drain_limit);
-  [[nodiscard]] bool has_begun() const { return phase_ != Phase::Running; }
+  bool has_begun() const { return phase_ != Phase::Running; }
   /// Makes the exit report, as soon as the output is drained.
   void finalize();
   /// True: the outcome is in the report.
-  [[nodiscard]] bool is_concluded() const { return phase_ >= Phase::Reporting; }
+  bool is_concluded() const { return phase_ >= Phase::Reporting; }
   /// Keeps the loop running until the consoles have taken all output. To be called when lines may have been logged.
   void wait_for_last_lines();
   /// Exits without waiting for slow consoles or other nodes. Log files and report get a moment; lines dropped then are

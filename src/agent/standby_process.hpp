@@ -40,24 +40,24 @@ class StandbyProcess {
   /// Kills it, unless it has become a worker.
   ~StandbyProcess();
 
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  pid_t pid() const { return pid_; }
   /// Readable when it ends.
-  [[nodiscard]] int pidfd() const { return pidfd_.get(); }
+  int pidfd() const { return pidfd_.get(); }
   /// From which its answer comes: "ready", or "no REASON". No answer at all: its Python has not imported our file.
-  [[nodiscard]] int socket() const { return socket_.get(); }
+  int socket() const { return socket_.get(); }
   void note_ready() { is_ready_ = true; }
-  [[nodiscard]] bool is_ready() const { return is_ready_; }
+  bool is_ready() const { return is_ready_; }
   /// Bytes of memory that it has, those that it shares among them.
-  [[nodiscard]] std::uint64_t size() const;
+  std::uint64_t size() const;
 
   /// Why it cannot become this worker: "it has ended"; empty: it can.
-  [[nodiscard]] std::string obstacle(const SpawnRequest& worker, const OutputConnection& output) const;
+  std::string obstacle(const SpawnRequest& worker, const OutputConnection& output) const;
   /// Orders it to become the worker, with our priority. Empty: it has ended meanwhile.
-  [[nodiscard]] std::optional<StartedStandby> become(const SpawnRequest& worker) &&;
+  std::optional<StartedStandby> become(const SpawnRequest& worker) &&;
 
  private:
   StandbyProcess() = default;
-  [[nodiscard]] bool has_ended() const;
+  bool has_ended() const;
 
   pid_t pid_ = -1;
   UniqueFd pidfd_;

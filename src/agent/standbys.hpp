@@ -35,7 +35,7 @@ class Standbys {
   /// The references outlive it.
   Standbys(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run, PendingWork& pending);
 
-  [[nodiscard]] bool are_wanted() const { return run_.options.standby.modules.has_value(); }
+  bool are_wanted() const { return run_.options.standby.modules.has_value(); }
 
   /// A worker of the first attempt, as far as it is known before that.
   struct Expected {
@@ -50,10 +50,9 @@ class Standbys {
   /// To be called before the workers of the plan start.
   void begin_attempt(const LaunchPlan& plan);
   /// Lets the worker's standby become the worker that is asked for, if it is ready and fits. Empty: the worker has to be started.
-  [[nodiscard]] std::optional<StartedStandby> take(std::size_t worker, const SpawnRequest& request,
-                                                   const OutputConnection& output);
+  std::optional<StartedStandby> take(std::size_t worker, const SpawnRequest& request, const OutputConnection& output);
   /// The request of a worker that is started, with what makes it note its imports if that is needed.
-  [[nodiscard]] SpawnRequest with_notes(std::size_t worker, SpawnRequest request);
+  SpawnRequest with_notes(std::size_t worker, SpawnRequest request);
   void note_start(std::size_t worker, pid_t pid);
   /// A worker has written its first line.
   void note_first_line();
@@ -63,9 +62,9 @@ class Standbys {
   void end();
 
   /// Those that have neither become workers nor ended.
-  [[nodiscard]] std::set<pid_t> pids() const;
+  std::set<pid_t> pids() const;
   /// Those that are ready.
-  [[nodiscard]] std::size_t ready() const;
+  std::size_t ready() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -104,17 +103,17 @@ class Standbys {
     bool is_told = false;
   };
 
-  [[nodiscard]] bool is_open(const Worker& worker) const;
+  bool is_open(const Worker& worker) const;
   void take_kept(const std::vector<std::string>& words, const standby::Imports& imports);
   void make_next();
   void make_later(Clock::duration delay);
   void learn_now(Worker& worker);
   [[nodiscard]] Result<> learn(const Worker& worker);
   [[nodiscard]] Result<> make(std::size_t worker, bool is_probe);
-  [[nodiscard]] StandbyProcess& process_in(Making& making);
-  [[nodiscard]] const Worker* find_noting(const std::vector<std::string>& words) const;
-  [[nodiscard]] std::pair<pid_t, standby::Imports> notes_about(const standby::PythonProgram& program) const;
-  [[nodiscard]] bool is_done_with_imports(const Worker& worker) const;
+  StandbyProcess& process_in(Making& making);
+  const Worker* find_noting(const std::vector<std::string>& words) const;
+  std::pair<pid_t, standby::Imports> notes_about(const standby::PythonProgram& program) const;
+  bool is_done_with_imports(const Worker& worker) const;
   void read_answer();
   void take_answer(const std::string& answer);
   /// The standby that imports is ready; else `why_not` says why it will not be.
@@ -127,7 +126,7 @@ class Standbys {
   void drop(Worker& worker);
   void drop_all();
   void tell_gain_soon();
-  [[nodiscard]] bool take_answers();
+  bool take_answers();
   void tell_gain();
 
   boost::asio::io_context& io_;

@@ -36,17 +36,17 @@ class RankTableExchange {
 
   /// Summary of the table for the other nodes, or this node's part of a table that all nodes make. To be contributed
   /// again after another table has been taken.
-  [[nodiscard]] TableContribution contribution() const;
+  TableContribution contribution() const;
 
-  [[nodiscard]] bool is_here() const { return now_.has_value(); }
-  [[nodiscard]] const rank_table::TableFile& file() const { return now_->file; }
+  bool is_here() const { return now_.has_value(); }
+  const rank_table::TableFile& file() const { return now_->file; }
   /// Index of this node in the table.
-  [[nodiscard]] std::size_t instance() const { return now_->instance; }
+  std::size_t instance() const { return now_->instance; }
 
   /// The table as input of an attempt's plan, with the nodes' exchanged values, and with other ranks where `ranks` has
   /// any. Empty for a job without a table.
-  [[nodiscard]] std::optional<rank_table::RankedNode> part(const Placement& placement, const gang::Exchanged& merged,
-                                                           const std::vector<int>& ranks) const;
+  std::optional<rank_table::RankedNode> part(const Placement& placement, const gang::Exchanged& merged,
+                                             const std::vector<int>& ranks) const;
 
  private:
   /// A table that this node has read.
@@ -58,8 +58,8 @@ class RankTableExchange {
   };
 
   [[nodiscard]] Result<> follow_switches(rank_table::TableFile& file) const;
-  [[nodiscard]] bool has_peers() const;
-  [[nodiscard]] bool needs_addresses() const;
+  bool has_peers() const;
+  bool needs_addresses() const;
 
   const std::optional<PlanInput>& input_;
   std::optional<Known> now_;
@@ -78,20 +78,20 @@ class RoutePlanVote {
   /// Called when the topology file has not come in time. From then on this node's vote is known without it.
   std::function<void()> on_late;
 
-  [[nodiscard]] bool is_wanted() const { return request_.has_value(); }
+  bool is_wanted() const { return request_.has_value(); }
   /// The file to wait for.
-  [[nodiscard]] std::string file() const { return request_ ? request_->topology_file : ""; }
+  std::string file() const { return request_ ? request_->topology_file : ""; }
 
   /// The missing file, such as "topology '/x': missing"; empty: this node's vote is known.
-  [[nodiscard]] std::string check(const RankTableExchange& table);
+  std::string check(const RankTableExchange& table);
   /// For another table or attempt: the plan beside the table may have changed.
   void forget();
   void cancel() { timer_.cancel(); }
 
   /// This node's vote, once for each table and attempt; empty: already taken.
-  [[nodiscard]] std::optional<rank_table::RouteVote> take_vote();
+  std::optional<rank_table::RouteVote> take_vote();
   /// Logs the nodes' common decision, and returns the ranks of the next attempt; empty: those of the table.
-  [[nodiscard]] std::vector<int> decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const;
+  std::vector<int> decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const;
 
  private:
   void wait();
@@ -122,14 +122,13 @@ class StartupExchange {
   void cancel();
 
   /// The rank table as input of an attempt's plan; empty for a job without one. Logs the decision on the route plan.
-  [[nodiscard]] std::optional<rank_table::RankedNode> table_of(const Placement& placement,
-                                                               const gang::Exchanged& merged) const;
+  std::optional<rank_table::RankedNode> table_of(const Placement& placement, const gang::Exchanged& merged) const;
 
  private:
   void on_inputs_changed(const std::string& waits_for);
   void tell_gang();
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
-  [[nodiscard]] std::string find_route();
+  std::string find_route();
   [[nodiscard]] Result<> contribute_table();
 
   const RunContext& run_;

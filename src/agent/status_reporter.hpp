@@ -53,28 +53,28 @@ class StatusReporter {
   void end();
 
   /// The state of this node, without values from files or /proc.
-  [[nodiscard]] control::NodeStatus describe_node() const;
+  control::NodeStatus describe_node() const;
   /// The state of the living workers, with what their programs told by progress() and heartbeat(). Reads files.
-  [[nodiscard]] std::vector<ledger::RankState> rank_states() const;
+  std::vector<ledger::RankState> rank_states() const;
   /// "rank 3", the worker that is `pid` or an ancestor of it; empty: none.
-  [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const;
+  std::optional<std::string> name_process(pid_t pid) const;
   /// Ranks of the job in the present attempt.
-  [[nodiscard]] int rank_count() const;
+  int rank_count() const;
   /// Counts how often looks at the ranks have asked what, by the names of --hang-ask.
-  [[nodiscard]] std::map<std::string, std::uint64_t> asked() const;
+  std::map<std::string, std::uint64_t> asked() const;
 
  private:
   void add_recorder_environment(WorkerPlan& worker) const;
   void give_nccl_port(LaunchPlan& plan);
-  [[nodiscard]] EvidenceSources sources_of(const std::string& what) const;
+  EvidenceSources sources_of(const std::string& what) const;
   void describe_pending();
   void ask_store_and_describe(const std::set<int>& numbers, const EvidenceSources& sources);
   void describe_stacks(const std::set<int>& numbers, const EvidenceSources& sources, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
-  [[nodiscard]] control::NodeStatus describe_with_heartbeats() const;
-  [[nodiscard]] std::string status_line() const;
-  [[nodiscard]] std::string stacks_line(const EvidenceSources& sources, const std::string& store) const;
-  [[nodiscard]] std::string heartbeat_file(std::size_t worker) const;
+  control::NodeStatus describe_with_heartbeats() const;
+  std::string status_line() const;
+  std::string stacks_line(const EvidenceSources& sources, const std::string& store) const;
+  std::string heartbeat_file(std::size_t worker) const;
 
   ProcessLoop& loop_;
   const RunContext& run_;

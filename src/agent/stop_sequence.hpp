@@ -40,9 +40,9 @@ class StopSequence : private StopTimersOwner {
   void note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
   /// The reason of the end that follows, if it is not a worker.
   void note_reason(const std::string& reason) { request_.reason = reason; }
-  [[nodiscard]] bool is_ordered() const { return request_.is_ordered; }
+  bool is_ordered() const { return request_.is_ordered; }
   /// True if we have signalled workers, which may have ended because of it.
-  [[nodiscard]] bool has_asked() const { return has_asked_; }
+  bool has_asked() const { return has_asked_; }
 
   /// Sends the signal of a notice to those of each worker's programs that it does not end, once, and while the notice
   /// stands to those that handle it later. Names the workers without one. True: a program got it.
@@ -61,13 +61,13 @@ class StopSequence : private StopTimersOwner {
   /// Sends SIGKILL to every process until none is left.
   void kill();
   void cancel();
-  [[nodiscard]] bool is_nothing_left() const;
+  bool is_nothing_left() const;
 
   /// The guard's stop request, made while we were stopped. One older than this attempt did not reach its workers.
-  [[nodiscard]] std::optional<StopSentByGuard> sent_by_guard() const;
-  [[nodiscard]] bool is_answer(const Death& death, const StopSentByGuard& request) const;
+  std::optional<StopSentByGuard> sent_by_guard() const;
+  bool is_answer(const Death& death, const StopSentByGuard& request) const;
   /// True at the first call: the first answer is how we hear of the guard's request.
-  [[nodiscard]] bool is_first_answer() { return !std::exchange(has_heard_guard_, true); }
+  bool is_first_answer() { return !std::exchange(has_heard_guard_, true); }
 
   /// Polls for orphans of ranks, which nothing signals, from the start of a worker that starts ranks to its end.
   void on_started(std::size_t worker);
@@ -85,7 +85,7 @@ class StopSequence : private StopTimersOwner {
   void check_rank_orphans();
   void end_orphans(std::vector<Process> left);
   void give_up_waiting(const std::vector<Process>& left);
-  [[nodiscard]] std::set<pid_t> excluded() const;
+  std::set<pid_t> excluded() const;
 
   AttemptInput input_;
   const LaunchPlan& plan_;

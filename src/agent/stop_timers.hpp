@@ -41,8 +41,8 @@ class Grace {
   void shorten(std::chrono::milliseconds most);
   void cancel();
 
-  [[nodiscard]] std::chrono::milliseconds length() const { return length_; }
-  [[nodiscard]] std::chrono::nanoseconds left() const;
+  std::chrono::milliseconds length() const { return length_; }
+  std::chrono::nanoseconds left() const;
 
  private:
   void end_after(std::chrono::milliseconds time) {

@@ -30,18 +30,18 @@ class ErrorFiles {
   /// Removes old error files, so that the message of an earlier attempt, or of an earlier run where the file is not
   /// in the run directory, is not taken for a new one, and makes their directories. To be called in each attempt
   /// before its first worker starts. True: done. False: calls `then` once, in a later turn of the loop.
-  [[nodiscard]] bool prepare(std::function<void()> then);
+  bool prepare(std::function<void()> then);
   /// A `System` error if a directory could not be made: no worker may start.
-  [[nodiscard]] const Result<>& prepared() const { return prepared_; }
+  const Result<>& prepared() const { return prepared_; }
   /// Reads the files of these workers. Calls `then` once, in a later turn of the loop.
   void read(const std::vector<WorkerEnded>& failed, std::function<void()> then);
   /// The worker's error in one sentence; empty: none, or not read.
-  [[nodiscard]] std::string message(std::size_t worker) const;
+  std::string message(std::size_t worker) const;
 
  private:
-  [[nodiscard]] bool is_in_run_folder(const std::string& path) const;
-  [[nodiscard]] std::vector<std::string> files_to_prepare() const;
-  [[nodiscard]] std::string make_room(const std::vector<std::string>& paths) const;
+  bool is_in_run_folder(const std::string& path) const;
+  std::vector<std::string> files_to_prepare() const;
+  std::string make_room(const std::vector<std::string>& paths) const;
   void give_up();
   void keep(const std::vector<std::size_t>& workers, const std::string& answer);
 
@@ -57,7 +57,7 @@ class ErrorFiles {
 // The file of `--progress-file`.
 
 /// Size, time and inode number of a file, which change when it is written; "none" if there is no such file.
-[[nodiscard]] std::string fingerprint_file(const std::string& path);
+std::string fingerprint_file(const std::string& path);
 
 /// Tells whether a file has changed between two attempts.
 class FileProgress {

@@ -55,7 +55,7 @@ class Search {
     return known != programs_.end() ? known->second : programs_.emplace(name, resolve(name)).first->second;
   }
 
-  [[nodiscard]] Found resolve(const std::string& name) const {
+  Found resolve(const std::string& name) const {
     Found found = find_executable(name, search_path_);
     if (found && name.find('/') == std::string::npos) {
       // An entry of PATH may be relative to our working directory, not to the worker's.

@@ -41,13 +41,13 @@ class Programs {
 
   /// True: all programs are known at once, as in a job of one node, which starts faster so. Otherwise calls `then`
   /// once when they are, without a timeout; logs a warning every ten seconds.
-  [[nodiscard]] bool find(std::function<void()> then);
+  bool find(std::function<void()> then);
   /// After this, `then` is not called.
   void cancel();
 
   /// The worker's executable; its script is readable and its own working directory has been made. Fails as
   /// `find_executable` and `check_script` do, or with `System`. To be called when the programs are known.
-  [[nodiscard]] const Result<std::string>& of(std::size_t worker) const { return found_[worker]; }
+  const Result<std::string>& of(std::size_t worker) const { return found_[worker]; }
 
  private:
   void log_slow_search();
@@ -70,7 +70,7 @@ struct LinkCapacity {
   std::size_t nodes = 0;      ///< links to nodes of the job and spares: at least as many as the job needs
   std::size_t strangers = 0;  ///< links to peers that do not belong to the job, or not yet
 };
-[[nodiscard]] LinkCapacity room_for_links(const JobPlan& job);
+LinkCapacity room_for_links(const JobPlan& job);
 
 /// The worker that could not be started, and why.
 struct StartFailure {
@@ -85,14 +85,14 @@ class StartPreparation {
   StartPreparation(const AttemptInput& input, LaunchPlan& plan, WorkerStreams& streams, Services& services);
 
   /// To be called once. True: all is done. Otherwise calls `then` once when it is; never, if a service fails.
-  [[nodiscard]] bool begin(const std::function<void()>& then);
+  bool begin(const std::function<void()>& then);
   void cancel();
 
-  [[nodiscard]] const Programs& programs() const { return programs_; }
-  [[nodiscard]] ErrorFiles& error_files() { return error_files_; }
-  [[nodiscard]] const ErrorFiles& error_files() const { return error_files_; }
+  const Programs& programs() const { return programs_; }
+  ErrorFiles& error_files() { return error_files_; }
+  const ErrorFiles& error_files() const { return error_files_; }
   /// Counted before the first worker; no file: unreadable.
-  [[nodiscard]] std::uint64_t oom_kills_before() const { return oom_kills_before_; }
+  std::uint64_t oom_kills_before() const { return oom_kills_before_; }
 
  private:
   LaunchPlan& plan_;
@@ -119,14 +119,14 @@ class WorkerStarter {
   /// Prepares, then starts the workers.
   void start();
   /// Starts no further worker. Returns the first one that will not start; empty: none, or already reported.
-  [[nodiscard]] std::optional<std::size_t> cancel();
+  std::optional<std::size_t> cancel();
 
   /// Number of workers that were tried.
-  [[nodiscard]] std::size_t tried() const { return next_; }
-  [[nodiscard]] const std::optional<StartFailure>& failure() const { return failure_; }
+  std::size_t tried() const { return next_; }
+  const std::optional<StartFailure>& failure() const { return failure_; }
   /// The worker that alone reads standard input, and the terminal that it gets.
-  [[nodiscard]] std::optional<std::size_t> reader() const { return reader_; }
-  [[nodiscard]] Terminal& terminal() { return terminal_; }
+  std::optional<std::size_t> reader() const { return reader_; }
+  Terminal& terminal() { return terminal_; }
 
  private:
   void start_next();

@@ -42,8 +42,8 @@ struct WorkerStart {
 };
 
 /// The request by which a worker is started, without the descriptors of its output.
-[[nodiscard]] SpawnRequest worker_request(const WorkerPlan& planned, const InheritedEnvironment& surroundings,
-                                          const WorkerStart& how);
+SpawnRequest worker_request(const WorkerPlan& planned, const InheritedEnvironment& surroundings,
+                            const WorkerStart& how);
 
 class Workers {
  public:
@@ -64,9 +64,9 @@ class Workers {
   /// Ends a worker by SIGABRT, at which Python shows its stacks (faulthandler), without a core file. The stop signal
   /// that follows would end it before that, so it does not get it.
   void abort(std::size_t worker);
-  [[nodiscard]] bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
+  bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
   /// The `informed_programs` of the living workers.
-  [[nodiscard]] std::vector<Process> programs_for(int signal) const;
+  std::vector<Process> programs_for(int signal) const;
   /// Programs of living workers that a notice's signal does not end, those that are left to a shell's handler, and the workers
   /// that have neither.
   struct NoticePrograms {
@@ -74,7 +74,7 @@ class Workers {
     std::vector<Process> left;
     std::vector<std::size_t> without;
   };
-  [[nodiscard]] NoticePrograms programs_for_notice(int signal) const;
+  NoticePrograms programs_for_notice(int signal) const;
   /// Forwards a signal to all workers that is not a stop request: to their programs, or SIGWINCH, SIGCONT and SIGTSTP
   /// to their groups.
   void pass_on(int signal);
@@ -83,49 +83,47 @@ class Workers {
   /// Sends SIGCONT to all workers, whoever stopped them.
   void go_on();
   /// True if we have stopped the worker.
-  [[nodiscard]] bool is_held(std::size_t worker) const { return states_[worker].is_held; }
+  bool is_held(std::size_t worker) const { return states_[worker].is_held; }
   /// True if a forwarded signal ended the worker.
-  [[nodiscard]] bool has_passed_on(const ExitStatus& status) const;
+  bool has_passed_on(const ExitStatus& status) const;
 
   /// The programs of each worker that the stop signal is to be sent to; of one that has started ranks, theirs: mpirun
   /// would kill them a second later. Workers that ran at `asked_at` have got it already. Without /proc, sends the
   /// signal to the groups of the workers instead.
-  [[nodiscard]] std::vector<std::vector<Process>> begin_stop(
-      int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
+  std::vector<std::vector<Process>> begin_stop(int signal,
+                                               std::optional<std::chrono::steady_clock::time_point> asked_at);
 
   /// True if the worker was exiting already when it got the stop signal.
-  [[nodiscard]] bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }
+  bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }
 
-  [[nodiscard]] Reaper& reaper() { return reaper_; }
-  [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
-  [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
+  Reaper& reaper() { return reaper_; }
+  bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
+  pid_t pid(std::size_t worker) const { return states_[worker].pid; }
   /// The living worker with this pid; empty: none.
-  [[nodiscard]] std::optional<std::size_t> find(pid_t pid) const;
+  std::optional<std::size_t> find(pid_t pid) const;
   /// The living worker that is `pid` or an ancestor of it; else an ended one with that pid; empty: none.
-  [[nodiscard]] std::optional<std::size_t> find_above(pid_t pid) const;
+  std::optional<std::size_t> find_above(pid_t pid) const;
   /// Sends a signal, or 0 for none, to a process that is a living worker or descends from one, and to no other.
   /// Returns that worker.
-  [[nodiscard]] std::optional<std::size_t> signal_member(pid_t pid, int signal) const;
+  std::optional<std::size_t> signal_member(pid_t pid, int signal) const;
   /// True if the worker was a standby.
-  [[nodiscard]] bool was_standby(std::size_t worker) const { return states_[worker].was_standby; }
-  [[nodiscard]] std::chrono::steady_clock::time_point started(std::size_t worker) const {
-    return states_[worker].started;
-  }
+  bool was_standby(std::size_t worker) const { return states_[worker].was_standby; }
+  std::chrono::steady_clock::time_point started(std::size_t worker) const { return states_[worker].started; }
   /// When the worker was found dead.
-  [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const { return states_[worker].ended; }
+  std::chrono::steady_clock::time_point ended(std::size_t worker) const { return states_[worker].ended; }
   /// Resources used by a worker that failed.
-  [[nodiscard]] const ProcessUse& use(std::size_t worker) const { return states_[worker].use; }
+  const ProcessUse& use(std::size_t worker) const { return states_[worker].use; }
   /// The user as whom a worker ended; 0: root, or unknown.
-  [[nodiscard]] uid_t user(std::size_t worker) const { return states_[worker].user; }
-  [[nodiscard]] double run_time_seconds(std::size_t worker) const;
-  [[nodiscard]] std::set<pid_t> living_pids() const;
+  uid_t user(std::size_t worker) const { return states_[worker].user; }
+  double run_time_seconds(std::size_t worker) const;
+  std::set<pid_t> living_pids() const;
   /// errno of binding the last worker to memory nodes, equal for all workers; 0: none.
-  [[nodiscard]] int memory_refusal() const { return memory_refusal_; }
+  int memory_refusal() const { return memory_refusal_; }
   /// Why the last worker writes into a pipe and not into a pty.
-  [[nodiscard]] const std::optional<Error>& terminal_refusal() const { return terminal_refusal_; }
+  const std::optional<Error>& terminal_refusal() const { return terminal_refusal_; }
 
  private:
-  [[nodiscard]] std::pair<std::vector<std::size_t>, std::vector<Process>> living() const;
+  std::pair<std::vector<std::size_t>, std::vector<Process>> living() const;
 
   using Clock = std::chrono::steady_clock;
   struct State {
@@ -143,7 +141,7 @@ class Workers {
   };
 
   template <typename Is>
-  [[nodiscard]] std::optional<std::size_t> find_by(const Is& is_it) const;
+  std::optional<std::size_t> find_by(const Is& is_it) const;
 
   void note_start(std::size_t worker, const WorkerStart& how, pid_t pid, UniqueFd pidfd);
 
@@ -161,14 +159,13 @@ class Workers {
 // Ranks that mpirun and its daemons have started.
 
 /// The ranks below `starter`, without what they have started themselves.
-[[nodiscard]] std::vector<Process> mpirun_ranks(pid_t starter);
+std::vector<Process> mpirun_ranks(pid_t starter);
 
 /// Orphans of ranks among the descendants of the subreaper `root`: its children that belong to ranks, and their
 /// descendants, parents first. Empty while a rank lives, since processes of ranks then have another parent.
-[[nodiscard]] std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
-                                                 bool (*belongs_to_rank)(pid_t));
+std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root, bool (*belongs_to_rank)(pid_t));
 
 /// Orphans of ranks below this process, from /proc. Takes microseconds if there are none.
-[[nodiscard]] std::vector<Process> left_by_local_ranks();
+std::vector<Process> left_by_local_ranks();
 
 }  // namespace muster

@@ -20,9 +20,9 @@ enum class ConsoleTime {
 using WallTime = std::chrono::system_clock::time_point;
 
 /// "2026-11-28T16:30:01Z": ISO 8601.
-[[nodiscard]] std::string utc_text(WallTime at);
+std::string utc_text(WallTime at);
 /// "2026-11-28T16:30:01.250Z".
-[[nodiscard]] std::string utc_text_with_milliseconds(WallTime at);
+std::string utc_text_with_milliseconds(WallTime at);
 
 /// Gives the time for lines of the console.
 struct ConsoleClock {
@@ -30,9 +30,9 @@ struct ConsoleClock {
   WallTime start{};  ///< of muster, from which Relative counts
 
   /// The time as the form says; empty for Off and Auto.
-  [[nodiscard]] std::string text(WallTime at) const;
+  std::string text(WallTime at) const;
   /// The time now and a blank; empty for Off.
-  [[nodiscard]] std::string now() const;
+  std::string now() const;
 };
 
 }  // namespace muster

@@ -27,7 +27,7 @@ struct Frame {
 inline constexpr std::size_t kMostFrameBytes = std::size_t{16} << 20U;
 
 /// Encodes a frame, whose payload is "signal SIGUSR1".
-[[nodiscard]] std::string write_frame(const Frame& frame);
+std::string write_frame(const Frame& frame);
 
 /// Reads the next frame; empty while it is incomplete. Fails with `BadData` for bytes that are no frame.
 [[nodiscard]] Result<std::optional<Frame>> next_frame(FrameReader& reader);
@@ -48,7 +48,7 @@ inline constexpr const char* kReportLine = "report";  ///< from node 0: the repo
 inline constexpr const char* kExit = "bye";           ///< the end of the job; with the exit code
 
 /// Encodes a control line. No other program writes such lines: the launcher has chosen the nonce at random.
-[[nodiscard]] std::string write_control(const std::string& nonce, const std::string& kind, const std::string& text);
+std::string write_control(const std::string& nonce, const std::string& kind, const std::string& text);
 
 /// Size limit of a control line: the report of the largest job is far shorter.
 inline constexpr std::size_t kMostControlBytes = std::size_t{64} << 20U;
@@ -67,7 +67,7 @@ class ControlLineFilter {
   void finish(std::string& out);
 
  private:
-  [[nodiscard]] bool may_be_word() const;
+  bool may_be_word() const;
   void send();
 
   std::string start_;  ///< the beginning of each control line

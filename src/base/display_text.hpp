@@ -11,54 +11,54 @@ namespace muster {
 
 /// Columns that a character, given as its UTF-8 bytes, takes on a terminal: 0 where it is invisible or drawn over the
 /// previous one, 2 where it is wide, else 1. Terminals may differ for new or rare characters.
-[[nodiscard]] int display_width(std::string_view character);
+int display_width(std::string_view character);
 
 /// Columns of a text without line breaks. Bytes that are not UTF-8 take one each.
-[[nodiscard]] std::size_t columns_of_text(std::string_view text);
+std::size_t columns_of_text(std::string_view text);
 
 /// True for a space of any width.
-[[nodiscard]] bool is_blank(std::string_view character);
+bool is_blank(std::string_view character);
 
 /// Replaces each character that a terminal acts upon or does not show (\x1b, \u202e) and each byte that is not UTF-8
 /// (\xff) with an escape. Line ends, tabs and backslashes stay: people read paths in this text, and no program reads
 /// it back. A second call changes nothing.
-[[nodiscard]] std::string escape_controls(std::string_view bytes);
+std::string escape_controls(std::string_view bytes);
 
 /// Makes a worker's line safe for a terminal that several workers share. Colours, erasing to the end of the line,
 /// line ends, tabs and returns pass. Erasing the whole line becomes erasing to its end, so that the prefix stays.
 /// Other sequences that move the cursor or change the terminal are escaped. Bytes that are not UTF-8 pass, unless a
 /// terminal may take them for a control.
-[[nodiscard]] std::string sanitize(std::string_view line);
+std::string sanitize(std::string_view line);
 
 /// A JSON document with hidden characters in JSON's notation; its meaning does not change. (For YAML with quoted
 /// texts, `escape_controls` does that.)
-[[nodiscard]] std::string visible_json(std::string_view document);
+std::string visible_json(std::string_view document);
 
 /// Replaces each Unicode blank, such as the no-break spaces of copied web pages, with ASCII's.
-[[nodiscard]] std::string with_plain_blanks(std::string_view text);
+std::string with_plain_blanks(std::string_view text);
 
 /// Escapes those blanks as \u00a0, because they are invisible in an error about a value.
-[[nodiscard]] std::string with_visible_blanks(std::string_view text);
+std::string with_visible_blanks(std::string_view text);
 
 /// Replaces each character that only looks like one of ASCII, such as an en dash, a typographic quote or a Cyrillic
 /// letter, and removes those of no width.
-[[nodiscard]] std::string with_ascii_twins(std::string_view text);
+std::string with_ascii_twins(std::string_view text);
 
 /// "; its '–' is U+2013, which only looks like '-'" for the first such character, or "; its quotes belong to the value:
 /// docker's --env-file keeps them", without docker for a text that `is_typed` on the command line. Empty for other texts,
 /// also for those with other characters beyond ASCII.
-[[nodiscard]] std::string describe_lookalike(std::string_view text, bool is_typed);
+std::string describe_lookalike(std::string_view text, bool is_typed);
 
 /// ", and no shell has expanded this" for a text with a shell's variable or command, ", not a placeholder" for one such
 /// as "<N>"; else empty.
-[[nodiscard]] std::string describe_unfilled(std::string_view text);
+std::string describe_unfilled(std::string_view text);
 /// Likewise for a text that is nothing else, as a wrong value of any kind may be.
-[[nodiscard]] std::string describe_wholly_unfilled(std::string_view text);
+std::string describe_wholly_unfilled(std::string_view text);
 
 /// True for "MASTER_IP_HERE": letters as of a variable, which hardly any host has in its name.
-[[nodiscard]] bool is_spelled_like_variable(std::string_view text);
+bool is_spelled_like_variable(std::string_view text);
 
 /// `escape_controls` on one line: line ends and tabs become \n and \t.
-[[nodiscard]] std::string visible_line(std::string_view bytes);
+std::string visible_line(std::string_view bytes);
 
 }  // namespace muster

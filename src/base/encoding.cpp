@@ -62,7 +62,7 @@ class Unpacking {
     bytes.resize(bytes.size() - stream_.avail_out);
     return said;
   }
-  [[nodiscard]] bool has_more() const { return stream_.avail_in != 0; }
+  bool has_more() const { return stream_.avail_in != 0; }
 
  private:
   z_stream stream_{};

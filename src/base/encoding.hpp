@@ -12,10 +12,10 @@
 namespace muster {
 
 /// Decodes base64 whose last group is padded with '='; blanks and line ends are skipped. Empty for any other text.
-[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+std::optional<std::string> decode_base64(std::string_view text);
 
 /// Compresses for speed rather than size; the result may be larger than the input.
-[[nodiscard]] std::string compress(std::string_view bytes);
+std::string compress(std::string_view bytes);
 
 /// Reverses `compress`. Fails with `BadData` unless exactly `size` bytes result; stops one byte above, because
 /// `packed` may come from a stranger.
@@ -26,6 +26,6 @@ namespace muster {
 [[nodiscard]] Result<std::optional<std::string>> unpack_gzip(std::string_view packed, std::size_t most);
 
 /// FNV-1a digest as 16 hexadecimal digits, to compare the texts that the nodes of a job were given. Not for secrets.
-[[nodiscard]] std::string digest_of(std::string_view text);
+std::string digest_of(std::string_view text);
 
 }  // namespace muster

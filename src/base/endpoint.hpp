@@ -22,31 +22,31 @@ struct Endpoint {
 };
 
 /// Splits "host", "host:port", "[address]:port", or an IPv6 address without a port. Checks neither part.
-[[nodiscard]] Endpoint split_endpoint(std::string_view text);
+Endpoint split_endpoint(std::string_view text);
 
 /// "host:port", with brackets around an IPv6 address, such as "[fd00::1]:29500".
-[[nodiscard]] std::string join_endpoint(const std::string& host, const std::string& port);
+std::string join_endpoint(const std::string& host, const std::string& port);
 
 /// The bytes of an IPv4 or IPv6 address, so that two spellings compare equal; empty for any other text.
-[[nodiscard]] std::optional<std::string> address_bytes(std::string_view text);
+std::optional<std::string> address_bytes(std::string_view text);
 
 /// True for an IPv4 or IPv6 address without brackets, prefix or zone.
-[[nodiscard]] bool is_numeric_address(std::string_view text);
+bool is_numeric_address(std::string_view text);
 
 /// True for an IPv6 address without brackets, also with a zone: "fe80::1%eth0".
-[[nodiscard]] bool is_version_6(std::string_view text);
+bool is_version_6(std::string_view text);
 
 /// True for a name or an address, without port and brackets. Only addresses have colons. Nothing is looked up.
-[[nodiscard]] bool is_host_or_address(std::string_view text);
+bool is_host_or_address(std::string_view text);
 
 /// True for "host:29500:29500", which is no IPv6 address, with or without a port.
-[[nodiscard]] bool has_two_ports(std::string_view given);
+bool has_two_ports(std::string_view given);
 
 /// The reason why a text is no host, such as ", not a URL", ", without blanks" or ", not a placeholder"; else empty.
-[[nodiscard]] std::string describe_host_mistake(std::string_view text);
+std::string describe_host_mistake(std::string_view text);
 
 /// "[fd00::1]" as "fd00::1"; any other text as it is. The result points into `text`.
-[[nodiscard]] std::string_view without_brackets(std::string_view text);
+std::string_view without_brackets(std::string_view text);
 
 /// The address and ports of a node's processes that listen on ports of their own.
 struct NodePorts {

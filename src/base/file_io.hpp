@@ -37,11 +37,11 @@ class UniqueFd {
   UniqueFd& operator=(const UniqueFd&) = delete;
   ~UniqueFd() { reset(); }
 
-  [[nodiscard]] int get() const { return fd_; }
+  int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
 
   /// Gives up ownership: the caller closes the descriptor.
-  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+  int release() { return std::exchange(fd_, -1); }
 
   void reset() {
     if (fd_ >= 0) {
@@ -65,7 +65,7 @@ struct Pipe {
 /// The path behind a chain of links. Unlike realpath(3) it also works for a missing file, and keeps the directories
 /// of the path as they are named. Fails for a cycle of links, and for a link of another user
 /// in a folder of all users.
-[[nodiscard]] std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed);
+std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed);
 
 enum class NullFor {
   Reading,
@@ -74,7 +74,7 @@ enum class NullFor {
 
 /// Opens /dev/null, close-on-exec. In an image without devices: a pipe whose other end is closed, so that reads see
 /// end of file and writes fail. Empty if the kernel refuses both.
-[[nodiscard]] UniqueFd open_null(NullFor use);
+UniqueFd open_null(NullFor use);
 
 /// Result of `read_up_to`.
 struct ReadResult {
@@ -83,18 +83,18 @@ struct ReadResult {
 };
 
 /// Reads to the end, to an error, or until there are `most` bytes.
-[[nodiscard]] ReadResult read_up_to(int fd, std::size_t most);
+ReadResult read_up_to(int fd, std::size_t most);
 
 /// Text of a regular file; empty if it cannot be read, or is another kind of file. A pipe could block.
-[[nodiscard]] std::optional<std::string> read_regular_file(const std::string& path);
+std::optional<std::string> read_regular_file(const std::string& path);
 
 /// Opens a regular file to be read whose path somebody else has named, such as a worker: it may be a pipe, a device or a
 /// link. Empty: it is none, or cannot be opened. Blocks as long as the file system hangs.
-[[nodiscard]] UniqueFd open_untrusted_file(const std::string& path);
+UniqueFd open_untrusted_file(const std::string& path);
 
 /// The content of a regular file that is opened by `open_untrusted_file`, at most `limit` bytes; empty when it cannot be
 /// read.
-[[nodiscard]] std::string read_untrusted_file(const std::string& path, std::size_t limit);
+std::string read_untrusted_file(const std::string& path, std::size_t limit);
 
 /// Result of `write_all`.
 struct WriteResult {
@@ -104,16 +104,16 @@ struct WriteResult {
 
 /// Writes all bytes to a descriptor. Each time the descriptor is not writable, as with a full pipe, waits up to
 /// `timeout` for it; a regular file never waits.
-[[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout = {});
+WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout = {});
 
 /// True if the file or folder belongs to the user, and nobody else may write it.
-[[nodiscard]] bool is_writable_by_alone(const struct stat& status, uid_t user);
+bool is_writable_by_alone(const struct stat& status, uid_t user);
 /// Asks this of an open file or folder.
-[[nodiscard]] bool is_writable_by_alone(int file, uid_t user);
+bool is_writable_by_alone(int file, uid_t user);
 
 /// True if users other than the owner can rename or remove what others have put into this folder: the group or all may
 /// write there, and it has no sticky bit.
-[[nodiscard]] bool is_open_to_renames(const struct stat& folder);
+bool is_open_to_renames(const struct stat& folder);
 
 inline constexpr mode_t kPrivateFileMode = 0600;
 

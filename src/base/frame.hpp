@@ -12,7 +12,7 @@
 namespace muster {
 
 /// Returns the payload with its length before it. The payload has a byte at least.
-[[nodiscard]] std::string frame(std::string_view payload);
+std::string frame(std::string_view payload);
 
 /// Extracts payloads from a byte stream of an untrusted sender.
 ///
@@ -34,10 +34,10 @@ class FrameReader {
 
   /// After `next` was empty: how many bytes the length or the payload lacks. A caller that reads no more leaves what
   /// follows the frame in the stream.
-  [[nodiscard]] std::size_t wanted() const;
+  std::size_t wanted() const;
 
   /// Bytes that were fed and not taken.
-  [[nodiscard]] std::string_view rest() const { return std::string_view(bytes_).substr(taken_); }
+  std::string_view rest() const { return std::string_view(bytes_).substr(taken_); }
 
  private:
   void take(std::size_t count);

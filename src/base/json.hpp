@@ -15,15 +15,15 @@ namespace json = boost::json;
 
 /// Parses a text that is one object; empty: it is not, or has a number such as 1e999, which no double holds. Such a number
 /// would be written as a word that no reader takes, and hide whatever stands beside it.
-[[nodiscard]] std::optional<json::object> parse_object(std::string_view text, const json::parse_options& options = {});
+std::optional<json::object> parse_object(std::string_view text, const json::parse_options& options = {});
 
 /// The text, as a view of it; empty: the value or member is missing or no text.
-[[nodiscard]] std::string_view text_of(const json::value* value);
-[[nodiscard]] std::string_view text_of(const json::object& object, std::string_view key);
+std::string_view text_of(const json::value* value);
+std::string_view text_of(const json::object& object, std::string_view key);
 
 /// The member if it is an array; null: missing, or of another type.
 template <typename Object>
-[[nodiscard]] auto* array_of(Object& object, std::string_view key) {
+auto* array_of(Object& object, std::string_view key) {
   auto* value = object.if_contains(key);
   return value == nullptr ? nullptr : value->if_array();
 }
@@ -42,17 +42,17 @@ void for_each_object(Array* list, const Function& function) {
 }
 
 /// The document indented by two blanks with a final line end, for people and `diff`.
-[[nodiscard]] std::string pretty_json(const json::value& document);
+std::string pretty_json(const json::value& document);
 
 /// The first key that occurs twice in one object, up to the first error in the text; empty: none does.
-[[nodiscard]] std::optional<std::string> find_repeated_key(std::string_view text);
+std::optional<std::string> find_repeated_key(std::string_view text);
 
 /// ", and JSON has no comments" for a mistake that people make in JSON: comments, a trailing comma, single quotes,
 /// True, blanks other than ASCII's. Empty for other mistakes, and for valid JSON.
-[[nodiscard]] std::string describe_json_mistake(std::string_view given);
+std::string describe_json_mistake(std::string_view given);
 
 /// Number of keys in a JSON text, counting repeated ones.
-[[nodiscard]] std::size_t count_keys(std::string_view text);
+std::size_t count_keys(std::string_view text);
 
 /// Makes each text in the document valid UTF-8, as JSON requires: variables, paths and arguments are any bytes.
 void make_valid_utf8(json::value& document);

@@ -46,7 +46,7 @@ void set_log_sink(MessageSink sink);
 void say(Level level, std::string_view message);
 
 /// False when messages of this level are not shown, so that the caller need not compose them.
-[[nodiscard]] bool is_logged(Level level);
+bool is_logged(Level level);
 
 inline void log_debug(std::string_view message) {
   say(Level::Debug, message);

@@ -43,18 +43,18 @@ inline std::string to_string(GlobalRank rank) {
 }
 
 /// "rank 3", or "rank 4 (ps 1)" for a process that has a label.
-[[nodiscard]] inline std::string describe_rank(GlobalRank rank, const std::string& label) {
+inline std::string describe_rank(GlobalRank rank, const std::string& label) {
   return "rank " + to_string(rank) + (label.empty() ? "" : " (" + label + ")");
 }
 
 /// "rank 3", "ranks 0-3, 7", "no rank". `ranks` must be sorted.
-[[nodiscard]] inline std::string describe_ranks(std::span<const int> ranks) {
+inline std::string describe_ranks(std::span<const int> ranks) {
   return ranks.empty() ? "no rank" : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
 }
 
 /// `describe_rank` for a process; the label alone for one without a rank, such as mpirun.
 template <typename Process>
-[[nodiscard]] std::string describe_process(const Process& process) {
+std::string describe_process(const Process& process) {
   return process.is_unranked ? process.label : describe_rank(process.global_rank, process.label);
 }
 
@@ -70,7 +70,7 @@ class ProcessNames {
     }
   }
   template <typename Processes>
-  [[nodiscard]] static ProcessNames of(const Processes& processes) {
+  static ProcessNames of(const Processes& processes) {
     ProcessNames names;
     for (const auto& process : processes) {
       names.add(process);
@@ -78,10 +78,10 @@ class ProcessNames {
     return names;
   }
 
-  [[nodiscard]] std::size_t size() const { return ranks_.size() + labels_.size(); }
-  [[nodiscard]] bool has_ranks() const { return !ranks_.empty(); }
+  std::size_t size() const { return ranks_.size() + labels_.size(); }
+  bool has_ranks() const { return !ranks_.empty(); }
   /// "ranks 0-3, 7", "mpirun", "no rank".
-  [[nodiscard]] std::string describe() const {
+  std::string describe() const {
     std::vector<std::string> names = labels_;
     if (has_ranks() || labels_.empty()) {
       names.push_back(describe_ranks(std::vector<int>(ranks_.begin(), ranks_.end())));
@@ -89,7 +89,7 @@ class ProcessNames {
     return join(names, ", ");
   }
   /// "4 workers"; "mpirun" where no process has a rank.
-  [[nodiscard]] std::string count(const char* noun) const {
+  std::string count(const char* noun) const {
     return has_ranks() || labels_.empty() ? count_of(size(), noun) : describe();
   }
 
@@ -101,7 +101,7 @@ class ProcessNames {
 /// The common noun for processes: "worker", but "process" where one has a label or another role, because a scheduler
 /// and a parameter server are no workers.
 template <typename Processes>
-[[nodiscard]] const char* noun_of(const Processes& processes) {
+const char* noun_of(const Processes& processes) {
   const bool has_others = std::ranges::any_of(processes, [&](const auto& process) {
     return !process.label.empty() || process.role != processes.begin()->role;
   });

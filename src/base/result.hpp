@@ -33,7 +33,7 @@ struct Error {
   ErrorKind kind = ErrorKind::System;
   std::string message;
 
-  [[nodiscard]] int exit_code() const { return static_cast<int>(kind); }
+  int exit_code() const { return static_cast<int>(kind); }
 };
 
 /// Either a value or an `Error`. Calling `.value()` on a failure is a bug and throws
@@ -65,7 +65,7 @@ using Result = boost::system::result<T, Error>;
 }
 
 /// An `Error` of kind System: "<attempt>: <text of errno>".
-[[nodiscard]] inline Error system_error(std::string_view attempt, int error_number) {
+inline Error system_error(std::string_view attempt, int error_number) {
   return Error{ErrorKind::System, std::string(attempt) + ": " + std::generic_category().message(error_number)};
 }
 
@@ -97,47 +97,47 @@ struct Sourced {
 };
 
 /// The number as text, for messages.
-[[nodiscard]] inline Sourced<std::string> as_text(const Sourced<int>& number) {
+inline Sourced<std::string> as_text(const Sourced<int>& number) {
   return {std::to_string(number.value), number.source};
 }
 
-[[nodiscard]] inline Source from_flag(std::string name) {
+inline Source from_flag(std::string name) {
   return {SourceKind::Flag, std::move(name)};
 }
-[[nodiscard]] inline Source from_option(std::string variable) {
+inline Source from_option(std::string variable) {
   return {SourceKind::Option, std::move(variable)};
 }
-[[nodiscard]] inline Source from_variable(std::string name) {
+inline Source from_variable(std::string name) {
   return {SourceKind::Variable, std::move(name)};
 }
 /// The default of a platform, such as "default of hai", where nothing was set.
-[[nodiscard]] inline Source default_of(std::string_view whose) {
+inline Source default_of(std::string_view whose) {
   return {SourceKind::Default, "default of " + std::string(whose)};
 }
 
 /// True where the user set an option of muster, as a flag or by its variable.
-[[nodiscard]] inline bool is_given(const Source& source) {
+inline bool is_given(const Source& source) {
   return source.kind == SourceKind::Flag || source.kind == SourceKind::Option;
 }
 
 /// True for a value that was given or that a variable names, not one that was only counted.
-[[nodiscard]] inline bool is_stated(const Source& source) {
+inline bool is_stated(const Source& source) {
   return is_given(source) || source.kind == SourceKind::Variable;
 }
 
 /// A part of a source: "--set role_name", "TF_CONFIG task.index".
-[[nodiscard]] inline Source part_of(const Source& whole, std::string_view part) {
+inline Source part_of(const Source& whole, std::string_view part) {
   return {whole.kind, whole.name + std::string(part)};
 }
 
 /// Error kind for a wrong value: the command line or the environment is at fault.
-[[nodiscard]] inline ErrorKind error_kind(const Source& source) {
+inline ErrorKind error_kind(const Source& source) {
   return source.kind == SourceKind::Flag ? ErrorKind::BadUsage : ErrorKind::BadEnvironment;
 }
 
 /// Error for any wrong value: "<source> is '<value>', expected <what>", and the likely cause, unless `expected` has it
 /// or speaks of such texts itself.
-[[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
+inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
   const std::string unfilled = describe_wholly_unfilled(wrong.value);
   const bool is_known = expected.find_first_of("${<") != std::string_view::npos || expected.ends_with(unfilled);
   return Error{error_kind(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +

@@ -8,9 +8,9 @@
 namespace muster {
 
 /// The number of a signal: "SIGUSR1", "usr1", "SIGRTMIN+3".
-[[nodiscard]] std::optional<int> parse_signal(std::string_view name);
+std::optional<int> parse_signal(std::string_view name);
 
 /// True for INT and QUIT, which a person sends at a terminal. A repeated one means "now"; schedulers repeat the others.
-[[nodiscard]] bool is_from_keyboard(int signal);
+bool is_from_keyboard(int signal);
 
 }  // namespace muster

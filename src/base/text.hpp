@@ -14,60 +14,59 @@ namespace muster {
 
 /// True where the list holds the value, such as a name.
 template <typename List, typename Value>
-[[nodiscard]] constexpr bool contains(const List& list, const Value& value) {
+constexpr bool contains(const List& list, const Value& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
 /// For ASCII, whatever the locale.
-[[nodiscard]] constexpr bool is_letter_or_digit(char c) {
+constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 /// Reads a plain decimal number from `least` to `most`: the whole text, digits only, no sign, blanks or leading
 /// zeros. Empty for anything else, such as "", "+4", " 4", "04", "4.0" and "99999999999".
-[[nodiscard]] std::optional<int> parse_integer(std::string_view text, int least, int most);
+std::optional<int> parse_integer(std::string_view text, int least, int most);
 
 /// Reads a duration in seconds, such as "30" or "0.5": digits with at most one point.
-[[nodiscard]] std::optional<double> parse_seconds(std::string_view text);
+std::optional<double> parse_seconds(std::string_view text);
 
 /// Splits at every `separator`; empty pieces are kept, and the empty text gives no piece.
-[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+std::vector<std::string> split(std::string_view text, char separator);
 
-[[nodiscard]] std::string join(std::span<const std::string> pieces, std::string_view separator);
-[[nodiscard]] std::string join(std::span<const int> numbers, std::string_view separator);
+std::string join(std::span<const std::string> pieces, std::string_view separator);
+std::string join(std::span<const int> numbers, std::string_view separator);
 
 /// Replaces each `what`. True if there was one.
 bool replace_all(std::string& text, std::string_view what, std::string_view by);
 
 /// The text without blanks, tabs and line ends at both ends.
-[[nodiscard]] std::string_view trim(std::string_view text);
+std::string_view trim(std::string_view text);
 
 /// The text without the byte order mark that some editors write in front.
-[[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
+std::string_view without_byte_order_mark(std::string_view text);
 
 /// Natural order of names: numbers in them compare by value, so worker2 is before worker10.
-[[nodiscard]] bool is_before(std::string_view one, std::string_view other);
+bool is_before(std::string_view one, std::string_view other);
 
 /// Lowers ASCII letters only.
-[[nodiscard]] std::string lower_case(std::string text);
+std::string lower_case(std::string text);
 
 /// The name as variables are written: "nproc-per-node" is "NPROC_PER_NODE".
-[[nodiscard]] std::string variable_spelling(std::string_view name);
+std::string variable_spelling(std::string_view name);
 
 /// Reads a yes or no in any case, as Python's strtobool: y, yes, t, true, on, 1 and their opposites. Empty for other
 /// words.
-[[nodiscard]] std::optional<bool> parse_boolean(const std::string& text);
+std::optional<bool> parse_boolean(const std::string& text);
 
 /// The known name nearest to a mistyped one; empty unless at most a third of its letters differ or it begins with the
 /// typed text.
-[[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known);
+std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known);
 
 /// End of an error about a mistyped name: "; did you mean 'x'?", or `otherwise` if no known name is near.
-[[nodiscard]] std::string did_you_mean(std::string_view typed, std::span<const std::string> known,
-                                       const std::string& otherwise = {});
+std::string did_you_mean(std::string_view typed, std::span<const std::string> known, const std::string& otherwise = {});
 
 /// "0-3, 7, 9-10" for a sorted list of numbers.
-[[nodiscard]] std::string describe_ranges(std::span<const int> sorted);
+std::string describe_ranges(std::span<const int> sorted);
 
 /// Numbers of the longest result of `parse_ranges`.
 inline constexpr std::size_t kMostOfRanges = 65'536;
@@ -75,54 +74,54 @@ inline constexpr std::size_t kMostOfRanges = 65'536;
 /// Reverses `describe_ranges`, with or without blanks: numbers from 0 to 65535, sorted, without duplicates. Empty for
 /// anything else, such as "3-1", "0-" or a text without a number, and for more than `most` numbers, which takes the time
 /// of reading the text alone: a short one may name very many, again and again.
-[[nodiscard]] std::optional<std::vector<int>> parse_ranges(std::string_view text, std::size_t most = kMostOfRanges);
+std::optional<std::vector<int>> parse_ranges(std::string_view text, std::size_t most = kMostOfRanges);
 
 /// "1 worker", "4 workers".
-[[nodiscard]] std::string count_of(std::size_t count, std::string_view noun);
+std::string count_of(std::size_t count, std::string_view noun);
 
 /// Seconds with two digits, "1.25"; for people, not for machines.
-[[nodiscard]] std::string format_seconds(double seconds);
+std::string format_seconds(double seconds);
 
 /// "63.8 GiB", or "512 MiB" below one GiB; for people, not for machines.
-[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+std::string format_bytes(std::uint64_t bytes);
 
 /// A copy that is valid UTF-8: each byte that is not part of a valid sequence becomes U+FFFD.
-[[nodiscard]] std::string valid_utf8(std::string_view bytes);
+std::string valid_utf8(std::string_view bytes);
 
 /// `valid_utf8` cut to at most `most` bytes (3 or more), between characters; a cut text ends with "...".
-[[nodiscard]] std::string shortened(std::string_view bytes, std::size_t most);
+std::string shortened(std::string_view bytes, std::size_t most);
 
 /// Quotes a word for bash, byte for byte and on one line; a word without special characters stays plain.
-[[nodiscard]] std::string shell_word(std::string_view text);
+std::string shell_word(std::string_view text);
 
 /// True for the file name of a shell.
-[[nodiscard]] bool is_shell(std::string_view name);
+bool is_shell(std::string_view name);
 
 /// Quotes the words and joins them into a shell command.
-[[nodiscard]] std::string shell_line(std::span<const std::string> words);
+std::string shell_line(std::span<const std::string> words);
 
 /// True for control bytes, line ends and tabs included.
-[[nodiscard]] bool is_control(char c);
+bool is_control(char c);
 
 /// `visible_line` of at most `most` bytes, for text from outside in a message.
-[[nodiscard]] std::string one_line(std::string_view bytes, std::size_t most);
+std::string one_line(std::string_view bytes, std::size_t most);
 
 /// Matches a pattern with at most one '*', such as "*_NNODES" or "VC_*_NUM"; '*' stands for any text, also the empty
 /// one.
-[[nodiscard]] bool matches_pattern(std::string_view name, std::string_view pattern);
+bool matches_pattern(std::string_view name, std::string_view pattern);
 
 /// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in any case. False for
 /// "TOKENIZER", "MAX_TOKENS" and "PAD_TOKEN".
-[[nodiscard]] bool is_secret_name(std::string_view name);
+bool is_secret_name(std::string_view name);
 
 /// The value, or "***" where `name` is a secret's. In "name:password@host" and "://name@host" the part before the
 /// host is masked.
-[[nodiscard]] std::string masked(std::string_view name, const std::string& value);
+std::string masked(std::string_view name, const std::string& value);
 
 /// Length of the valid UTF-8 sequence at the start of `bytes`, which is not empty; 0 if there is none.
-[[nodiscard]] std::size_t utf8_sequence(std::string_view bytes);
+std::size_t utf8_sequence(std::string_view bytes);
 
 /// The code point of a valid sequence.
-[[nodiscard]] char32_t utf8_character(std::string_view sequence);
+char32_t utf8_character(std::string_view sequence);
 
 }  // namespace muster

@@ -26,7 +26,7 @@ struct YamlDocument {
 };
 
 /// The path of a member in `YamlDocument::lines`.
-[[nodiscard]] std::string path_of(const std::string& parent, const std::string& member);
+std::string path_of(const std::string& parent, const std::string& member);
 
 /// Reads one document. Fails with `BadData`, naming `name` and the line, for text that is not YAML.
 /// Anchors and aliases are refused: a document of a few lines could expand to gigabytes.
@@ -34,6 +34,6 @@ struct YamlDocument {
                                               Scalars scalars = Scalars::Text);
 
 /// Prints JSON values as YAML, keys in the order of the objects.
-[[nodiscard]] std::string to_yaml(const json::value& document);
+std::string to_yaml(const json::value& document);
 
 }  // namespace muster

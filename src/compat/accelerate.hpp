@@ -15,12 +15,12 @@ struct Configuration {
   bool has_parallelism = false;                         ///< parallelism_config is not empty
   std::string name;                                     ///< name of the file, for messages
 
-  [[nodiscard]] std::optional<Sourced<std::string>> find(const std::string& key) const;
+  std::optional<Sourced<std::string>> find(const std::string& key) const;
 };
 
 /// Path of the configuration file if no option names one; empty if the user has no home directory.
 /// Source: accelerate/commands/config/config_args.py.
-[[nodiscard]] std::string default_place(const Snapshot& snapshot);
+std::string default_place(const Snapshot& snapshot);
 
 /// Reads the text of a configuration file: YAML, or JSON, which is YAML as well. Fails with `BadData` for any other
 /// text, and for a key that accelerate does not know.
@@ -43,9 +43,7 @@ struct Launch {
   std::string deepspeed_fields;  ///< keys of the file's deepspeed_config, and mixed_precision, joined by commas
 
   /// True if the launcher starts torchrun's processes, whatever their number.
-  [[nodiscard]] bool is_distributed() const {
-    return !is_cpu && (is_multi_gpu || is_deepspeed || is_fsdp || is_megatron_lm);
-  }
+  bool is_distributed() const { return !is_cpu && (is_multi_gpu || is_deepspeed || is_fsdp || is_megatron_lm); }
 };
 
 /// Reads the flags and the file. The file's values for options without a flag are in `Translation::given` afterwards.
@@ -91,10 +89,10 @@ enum class Group {
   SequenceParallelism  ///< parallelism with more than one process for a sequence
 };
 
-[[nodiscard]] std::span<const WorkerVariable> variables_of(Group group);
+std::span<const WorkerVariable> variables_of(Group group);
 
 /// One row for each worker variable, in the order of the groups.
-[[nodiscard]] std::span<const CompatOption> variable_options();
+std::span<const CompatOption> variable_options();
 
 /// Text of the variable for the workers. Fails for a value that the option does not take.
 [[nodiscard]] Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value);

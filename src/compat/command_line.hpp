@@ -43,6 +43,6 @@ struct CommandLine {
 };
 
 /// True if the line asks for a text and not for a job, so that errors about a job do not matter.
-[[nodiscard]] bool requests_text(const Settings& settings);
+bool requests_text(const Settings& settings);
 
 }  // namespace muster

@@ -78,11 +78,11 @@ struct Translation {
   std::vector<TypedOption> typed;                        ///< all options of the command line, in order
   std::map<std::string, Sourced<std::string>> settings;  ///< the result
 
-  [[nodiscard]] bool has(const std::string& name) const { return given.contains(name); }
+  bool has(const std::string& name) const { return given.contains(name); }
   /// The option's value, if the option is given and not empty.
-  [[nodiscard]] std::optional<Sourced<std::string>> find(const std::string& name) const;
+  std::optional<Sourced<std::string>> find(const std::string& name) const;
   /// True if the switch is given.
-  [[nodiscard]] bool is_on(const std::string& name) const;
+  bool is_on(const std::string& name) const;
   void set(const std::string& setting, Sourced<std::string> value);
   /// Sets a variable of the workers.
   void export_variable(const std::string& name, Sourced<std::string> value);
@@ -120,15 +120,15 @@ struct CompatLauncher {
 };
 
 /// The words that start it as a command of muster: "torchrun", "accelerate launch".
-[[nodiscard]] std::string command_of(const CompatLauncher& compat);
+std::string command_of(const CompatLauncher& compat);
 
 /// Name of the original in texts.
-[[nodiscard]] std::string original_of(const CompatLauncher& compat);
+std::string original_of(const CompatLauncher& compat);
 
-[[nodiscard]] std::span<const CompatLauncher> compat_launchers();
+std::span<const CompatLauncher> compat_launchers();
 
 /// The launcher with that name or alias; nullptr if there is none.
-[[nodiscard]] const CompatLauncher* find_compat(std::string_view name);
+const CompatLauncher* find_compat(std::string_view name);
 
 /// The launcher that the program's own name (argv[0]) stands for: nullptr for "muster" and all names that begin with
 /// it. Fails for an unknown name.
@@ -160,43 +160,43 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 
 /// Spelling of an option in the command line that was read: "--master_addr" for msrun's, "--main_process_ip" for
 /// accelerate's, else muster's own.
-[[nodiscard]] std::string spelled(const CommandLine& line, std::string_view name);
+std::string spelled(const CommandLine& line, std::string_view name);
 
 /// Sentences for the start of the job on what the original would have done differently.
-[[nodiscard]] std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& cluster);
+std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& cluster);
 
 // Tables of the launchers.
-[[nodiscard]] std::span<const CompatOption> torchrun_options();
-[[nodiscard]] std::span<const CompatOption> torch_launch_options();
-[[nodiscard]] std::span<const CompatOption> msrun_options();
-[[nodiscard]] std::span<const CompatOption> deepspeed_options();
+std::span<const CompatOption> torchrun_options();
+std::span<const CompatOption> torch_launch_options();
+std::span<const CompatOption> msrun_options();
+std::span<const CompatOption> deepspeed_options();
 [[nodiscard]] Result<> translate_torchrun(Translation& translation);
 [[nodiscard]] Result<> translate_torch_launch(Translation& translation);
 [[nodiscard]] Result<> translate_msrun(Translation& translation);
 [[nodiscard]] Result<> translate_deepspeed(Translation& translation);
-[[nodiscard]] std::span<const CompatOption> accelerate_options();
+std::span<const CompatOption> accelerate_options();
 [[nodiscard]] Result<> translate_accelerate(Translation& translation);
-[[nodiscard]] std::span<const CompatOption> colossalai_options();
+std::span<const CompatOption> colossalai_options();
 [[nodiscard]] Result<> translate_colossalai(Translation& translation);
-[[nodiscard]] std::span<const CompatOption> paddle_options();
+std::span<const CompatOption> paddle_options();
 [[nodiscard]] Result<> translate_paddle(Translation& translation);
-[[nodiscard]] std::span<const CompatOption> horovodrun_options();
+std::span<const CompatOption> horovodrun_options();
 [[nodiscard]] Result<> translate_horovodrun(Translation& translation);
-[[nodiscard]] std::span<const CompatOption> mpirun_options();
+std::span<const CompatOption> mpirun_options();
 [[nodiscard]] Result<> translate_mpirun(Translation& translation);
 
 /// Gang timeout for msrun's cluster timeout in seconds: a negative number is a year.
-[[nodiscard]] Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds);
+Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds);
 
 /// Keys of torchrun's --rdzv-conf, as options without dashes.
-[[nodiscard]] std::span<const CompatOption> rendezvous_keys();
+std::span<const CompatOption> rendezvous_keys();
 
 /// Translates torchrun's --rdzv-conf: each key becomes a setting, or a notice that it is ignored.
 [[nodiscard]] Result<> translate_rendezvous_conf(Translation& translation, const Sourced<std::string>& text);
 
 // Texts for users, made from a table of options.
-[[nodiscard]] std::string compat_help(const CompatLauncher& compat);
-[[nodiscard]] std::string compat_table(const CompatLauncher& compat);
+std::string compat_help(const CompatLauncher& compat);
+std::string compat_table(const CompatLauncher& compat);
 [[nodiscard]] Result<std::string> compat_completion(const CompatLauncher& compat, const Sourced<std::string>& shell);
 
 }  // namespace muster

@@ -12,7 +12,7 @@ namespace muster {
 inline constexpr int kMostProcesses = 10'000'000;
 
 /// The value of a count option that has been checked; 1 if it cannot be read.
-[[nodiscard]] inline int number_of(const Sourced<std::string>& count) {
+inline int number_of(const Sourced<std::string>& count) {
   return parse_integer(count.value, 1, kMostProcesses).value_or(1);
 }
 
@@ -55,7 +55,7 @@ enum class Placed {
 [[nodiscard]] Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent);
 
 /// The platform that starts muster on each node; empty if the line itself names its platform.
-[[nodiscard]] std::optional<Starter> find_starter(const Translation& t);
+std::optional<Starter> find_starter(const Translation& t);
 
 /// Decides whether a list on the line or the platform describes the nodes. A list of as many hosts as the platform
 /// has nodes fits both: the line is for all of them. Else the list counts if this host is not in it, as in the pod

@@ -33,22 +33,20 @@ struct StartedOnce {
 };
 
 /// `name` and `arguments` as below. Empty if it is no such launcher.
-[[nodiscard]] std::optional<StartedOnce> find_started_once(std::string_view name,
-                                                           std::span<const std::string> arguments);
+std::optional<StartedOnce> find_started_once(std::string_view name, std::span<const std::string> arguments);
 
 /// Finds the replacement of a launcher. `name` is a program's or a Python module's, `arguments` are the words behind
 /// it. Empty if it is no known launcher.
-[[nodiscard]] std::optional<SuggestedCommand> suggest_command(std::string_view name,
-                                                              std::span<const std::string> arguments);
+std::optional<SuggestedCommand> suggest_command(std::string_view name, std::span<const std::string> arguments);
 
 /// The words as a shell command line, quoted where needed.
-[[nodiscard]] std::string as_command_line(std::span<const std::string> words);
+std::string as_command_line(std::span<const std::string> words);
 
 /// True for "python3", "/usr/bin/python3.11".
-[[nodiscard]] bool is_python(std::string_view word);
+bool is_python(std::string_view word);
 
 /// The part of a path behind the last slash.
-[[nodiscard]] std::string_view base_name(std::string_view path);
+std::string_view base_name(std::string_view path);
 
 /// The one of script, module and code that a command line of Python runs.
 struct PythonRun {
@@ -59,7 +57,7 @@ struct PythonRun {
 };
 
 /// Reads `words`, which begin with Python. A module that runs a script, as in `-m pdb train.py`, becomes that script.
-[[nodiscard]] PythonRun read_python_words(std::span<const std::string> words);
+PythonRun read_python_words(std::span<const std::string> words);
 
 /// The script or code that a command line of a shell runs, as indexes of the words; 0: none.
 struct ShellWords {
@@ -67,6 +65,6 @@ struct ShellWords {
   std::size_t code = 0;  ///< the argument of -c
 };
 
-[[nodiscard]] ShellWords read_shell_words(std::span<const std::string> words);
+ShellWords read_shell_words(std::span<const std::string> words);
 
 }  // namespace muster

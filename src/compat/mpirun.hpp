@@ -18,19 +18,19 @@ struct Mapping {
 
 /// Reads "socket", "slot:PE=2", "ppr:2:node:OVERSUBSCRIBE", ":OVERSUBSCRIBE", in upper or lower case.
 /// Source: Open MPI 4.1, orte/mca/rmaps/base/rmaps_base_frame.c; PRRTE 3, src/mca/rmaps/base.
-[[nodiscard]] Mapping read_mapping(std::string_view text);
+Mapping read_mapping(std::string_view text);
 
 /// Sets what the option means to muster, and returns the words for mpirun if mpirun is to get the option too.
-[[nodiscard]] std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& typed);
+std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& typed);
 
 /// The given option, if any, that allows more processes than slots.
-[[nodiscard]] std::optional<Sourced<std::string>> find_oversubscription(const Translation& t);
+std::optional<Sourced<std::string>> find_oversubscription(const Translation& t);
 
 /// The given option, if any, that has mpirun fill the slots in a way that muster does not have.
-[[nodiscard]] const TypedOption* find_own_placing(const Translation& t);
+const TypedOption* find_own_placing(const Translation& t);
 
 /// True for "orte_default_hostfile" and its name in Open MPI 5.
-[[nodiscard]] bool is_hostfile_parameter(std::string_view name);
+bool is_hostfile_parameter(std::string_view name);
 
 /// Sets the counts and the lists of hosts; `others` is the number of processes of the other programs. Fails if they
 /// contradict each other.

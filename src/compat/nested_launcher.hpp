@@ -23,12 +23,12 @@ struct NestedLauncher {
 };
 
 /// The launcher among the words of a command line that muster starts once on each node; empty: there is none.
-[[nodiscard]] std::optional<StartedOnce> find_started_once(std::span<const std::string> program);
+std::optional<StartedOnce> find_started_once(std::span<const std::string> program);
 
 /// Examines the program by its name and, if it is a Python script, by the script's text. Imports, and scripts of a
 /// shell, are not followed. `is_python_added`: muster added the first word, an interpreter.
-[[nodiscard]] std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program,
-                                                                 bool is_python_added, const ReadText& read_text);
+std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program, bool is_python_added,
+                                                   const ReadText& read_text);
 
 /// The start of the program on this node.
 struct LaunchContext {
@@ -41,16 +41,16 @@ struct LaunchContext {
 
 /// Warns of a program that starts its own processes several times on a node, and of a launcher without other nodes on
 /// several. Empty: no warning, also for a line of a script if the user names the mode.
-[[nodiscard]] std::string check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts);
+std::string check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts);
 
 /// The first MiB of a file; empty if it is no regular file that can be read.
-[[nodiscard]] std::optional<std::string> read_script(const std::string& path);
+std::optional<std::string> read_script(const std::string& path);
 
 /// `is_python_added`: muster added the first word, an interpreter.
-[[nodiscard]] ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added);
+ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added);
 
 /// True for an interpreter without a script, which reads its program from standard input: "python3 -", "bash -s".
-[[nodiscard]] bool reads_program_from_input(const std::vector<std::string>& program);
+bool reads_program_from_input(const std::vector<std::string>& program);
 
 struct Wrapped {
   std::span<const std::string> words;
@@ -58,6 +58,6 @@ struct Wrapped {
 };
 
 /// The words without known wrappers. An unknown wrapper, or one with unknown options, counts as the program.
-[[nodiscard]] Wrapped without_wrappers(std::span<const std::string> words);
+Wrapped without_wrappers(std::span<const std::string> words);
 
 }  // namespace muster

@@ -17,6 +17,6 @@ struct SpawnCall {
 
 /// The first call that starts several processes, whether or not a run reaches it. Comments and strings do not count.
 /// Empty as well if an `if` of the script asks for a variable of torchrun, such as LOCAL_RANK: it knows launchers.
-[[nodiscard]] std::optional<SpawnCall> find_spawn(std::string_view script);
+std::optional<SpawnCall> find_spawn(std::string_view script);
 
 }  // namespace muster

@@ -18,10 +18,10 @@ namespace muster {
 void drop_stale_variables(Translation& translation, bool is_about_nodes);
 
 /// The number of nodes by the translation, else by muster's own options; empty: neither says it.
-[[nodiscard]] std::string nodes_of(const Translation& translation);
+std::string nodes_of(const Translation& translation);
 
 /// True for "1" and "1:1".
-[[nodiscard]] bool is_one(const std::string& nodes);
+bool is_one(const std::string& nodes);
 
 /// Sets the given port for the workers of several nodes, as scripts name it in --dist-url tcp://ADDRESS:PORT. The
 /// agents meet beside it.
@@ -30,10 +30,10 @@ void give_port_to_workers(Translation& translation);
 // Devices of this node by their numbers on the host, as other launchers name them.
 
 /// Names of `count` devices that no list hides: numbers from 0.
-[[nodiscard]] std::vector<std::string> device_numbers(int count);
+std::vector<std::string> device_numbers(int count);
 
 /// Names of the devices that this node shows: those in a list such as CUDA_VISIBLE_DEVICES, else `device_numbers`.
-[[nodiscard]] std::vector<std::string> shown_devices(const Snapshot& snapshot);
+std::vector<std::string> shown_devices(const Snapshot& snapshot);
 
 /// Turns device names into the form of --devices: indexes among the shown devices. Fails for a device that the list
 /// does not show; `text` is the value that named the devices.
@@ -43,6 +43,6 @@ void give_port_to_workers(Translation& translation);
 
 /// Reads an integer as Python's int() does, such as " 02 ", "+2" and "1_000". Returns its digits without leading
 /// zeros, with a sign if it is negative; empty for any other text.
-[[nodiscard]] std::optional<std::string> find_python_integer(std::string_view text);
+std::optional<std::string> find_python_integer(std::string_view text);
 
 }  // namespace muster

@@ -19,7 +19,7 @@ struct Tokens {
 };
 
 /// The name with dashes: "worker_num" is "worker-num".
-[[nodiscard]] std::string dashed(std::string_view name);
+std::string dashed(std::string_view name);
 
 /// Reads options up to the script; muster's options may stand among them if `own` is given. Fails with `BadUsage`.
 [[nodiscard]] Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::string> tokens,
@@ -37,6 +37,6 @@ struct Tokens {
 [[nodiscard]] Result<> translate_as(const CompatLauncher& compat, Translation& translation, Tokens tokens);
 
 /// Error for two options that exclude each other.
-[[nodiscard]] Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other);
+Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other);
 
 }  // namespace muster

@@ -31,21 +31,21 @@ struct CacheTable {
 [[nodiscard]] Result<CacheTable> read_table(std::string_view yaml);
 
 /// The table that is part of the program.
-[[nodiscard]] const CacheTable& builtin_table();
+const CacheTable& builtin_table();
 
 /// False for a lock or an unfinished file, and for what is in no cache of the table.
-[[nodiscard]] bool may_be_kept(const CacheTable& table, std::string_view path);
+bool may_be_kept(const CacheTable& table, std::string_view path);
 
 /// The file's place, from the folder of the node: "inductor/ab/x.py", or "../torchinductor_me/precompiled_headers/ab/x.h" of the user
 /// "me". Empty: it has none, as the user is not known or it is in no cache of the table.
-[[nodiscard]] std::string place_of(const CacheTable& table, std::string_view path, std::string_view user);
+std::string place_of(const CacheTable& table, std::string_view path, std::string_view user);
 
 /// True for a file that is no program, or a program (ELF) with all its parts, or a header that GCC has finished: a compiler that was
 /// killed leaves some away.
-[[nodiscard]] bool is_whole_program(std::string_view path, std::string_view content);
+bool is_whole_program(std::string_view path, std::string_view content);
 
 /// The folder of the build that the file is a part of, such as "triton/4XV7"; empty: it is an entry of its own.
-[[nodiscard]] std::string_view build_of(const CacheTable& table, std::string_view path);
+std::string_view build_of(const CacheTable& table, std::string_view path);
 
 /// A file in the folder of the node.
 struct CacheFile {
@@ -59,8 +59,8 @@ inline constexpr std::uint64_t kMostPacked = std::uint64_t{2} << 30U;
 
 /// The files that are to be kept: whole, not changed after the time `latest`, and in no pack yet. Newest first. A build of which a pack has
 /// a file is in that pack: it is kept as it was then.
-[[nodiscard]] std::vector<CacheFile> choose_new(const CacheTable& table, std::vector<CacheFile> found,
-                                                const std::unordered_set<std::string>& packed, std::int64_t latest);
+std::vector<CacheFile> choose_new(const CacheTable& table, std::vector<CacheFile> found,
+                                  const std::unordered_set<std::string>& packed, std::int64_t latest);
 
 /// An entry of one of several packs.
 struct PackedEntry {
@@ -72,14 +72,14 @@ struct PackedEntry {
 
 /// The entries of the packs, each path once and the newest first, up to `room` bytes: older ones are dropped, and builds that
 /// would lose a file.
-[[nodiscard]] std::vector<PackedEntry> choose_newest(const CacheTable& table,
-                                                     const std::vector<const PackIndex*>& packs, std::uint64_t room);
+std::vector<PackedEntry> choose_newest(const CacheTable& table, const std::vector<const PackIndex*>& packs,
+                                       std::uint64_t room);
 
 }  // namespace muster::compile_cache
 
 namespace muster {
 
 /// templates/compile_caches.yaml.
-[[nodiscard]] std::string_view compile_cache_table();
+std::string_view compile_cache_table();
 
 }  // namespace muster

@@ -41,12 +41,12 @@ struct PackIndex {
 };
 
 /// Why a file with this path below a folder is refused: it is absolute, leads out of the folder or is too long. Empty: it is not.
-[[nodiscard]] std::string problem_of_path(std::string_view path);
+std::string problem_of_path(std::string_view path);
 
-[[nodiscard]] std::string write_index(const PackIndex& index);
+std::string write_index(const PackIndex& index);
 
 /// `sha256`: of the index, hexadecimal.
-[[nodiscard]] std::string write_trailer(std::size_t index_bytes, std::string_view sha256);
+std::string write_trailer(std::size_t index_bytes, std::string_view sha256);
 
 struct Trailer {
   std::size_t index_bytes = 0;

@@ -61,12 +61,12 @@ using Request = std::variant<HelloRequest, StatusRequest, StacksRequest, StopReq
 [[nodiscard]] Result<Request> parse_request(std::string_view line);
 
 /// Writes the request as a line with its line end.
-[[nodiscard]] std::string write_request(const Request& request);
+std::string write_request(const Request& request);
 
 /// Writes a positive answer as a line with its line end; the fields of `more` are added.
-[[nodiscard]] std::string write_answer(const json::object& more = {});
+std::string write_answer(const json::object& more = {});
 /// Writes a negative answer with its reason: one sentence without a full stop.
-[[nodiscard]] std::string write_refusal(const std::string& why);
+std::string write_refusal(const std::string& why);
 
 /// Parses an answer line. Fails with `Incomplete` if it is no answer, and with the reason if the request was refused.
 [[nodiscard]] Result<json::object> parse_answer(std::string_view line);
@@ -91,8 +91,8 @@ struct Listener {
 /// The pid of the muster that listens; empty: folder, listener and the muster that it names are not of one user, or it
 /// names another process than itself and its guard. Otherwise root's requests could be taken by another user.
 /// `find_process` looks a pid up; where it finds nothing, the kernel's word on the listener counts.
-[[nodiscard]] std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
-                                                 const std::function<std::optional<SeenProcess>(pid_t)>& find_process);
+std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
+                                   const std::function<std::optional<SeenProcess>(pid_t)>& find_process);
 
 /// An agent on this machine.
 struct FoundAgent {
@@ -110,7 +110,7 @@ struct FoundAgent {
   ucred peer = {};   ///< who listens
 
   /// True for two agents of one job: several may run on one machine, and call it by different names.
-  [[nodiscard]] bool is_of_same_job(const FoundAgent& other) const;
+  bool is_of_same_job(const FoundAgent& other) const;
 };
 
 /// Result of `find_agents`.
@@ -123,14 +123,14 @@ struct Found {
 
 /// Searches shared memory and the temporary directories for control sockets, and asks all of them at once. Takes a few
 /// seconds at most. What a muster that is gone has left is no agent.
-[[nodiscard]] Found find_agents(const std::string& temporary_folder);
+Found find_agents(const std::string& temporary_folder);
 
 /// One agent for each job that runs here, of all users.
-[[nodiscard]] std::vector<FoundAgent> all_jobs(const Found& found);
+std::vector<FoundAgent> all_jobs(const Found& found);
 
 /// The agents that may be meant, one for each job. `wanted`: a job id or a pid; empty: any. The asker's own jobs hide
 /// those of other users, who may have called theirs the same, but not from their pid.
-[[nodiscard]] std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted);
+std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted);
 
 /// Chooses the agent to ask. `wanted`: see `choose_jobs`; empty: the only job. Fails with a sentence, below which the jobs
 /// stand as a table. A silent agent counts as a job, which a request to another one would hide; it is chosen by its pid alone.

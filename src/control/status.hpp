@@ -19,7 +19,7 @@
 namespace muster::control {
 
 /// The time as requests and the status tell it: seconds since 1970.
-[[nodiscard]] inline double now_since_1970() {
+inline double now_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
@@ -53,21 +53,21 @@ struct NodeStatus {
 
 /// Writes a status as a JSON line without line end, of at most `most_bytes`. Workers that do not fit are left out and
 /// counted.
-[[nodiscard]] std::string to_line(const NodeStatus& status, std::size_t most_bytes);
+std::string to_line(const NodeStatus& status, std::size_t most_bytes);
 
 /// Adds to the line of a node what only the leader knows of it, if there is anything. A line that is not JSON stays as it is.
-[[nodiscard]] std::string add_text(std::string line, const char* name, const std::string& text);
+std::string add_text(std::string line, const char* name, const std::string& text);
 
 /// Joins the lines of the nodes, sorted by node rank. A line that is not JSON is left out.
-[[nodiscard]] json::array join_nodes(const std::vector<std::string>& lines);
+json::array join_nodes(const std::vector<std::string>& lines);
 
 /// Formats the answer to a status request as a table with totals. `now`: seconds since 1970.
-[[nodiscard]] std::string status_table(const json::object& answer, double now);
+std::string status_table(const json::object& answer, double now);
 
 /// Formats the jobs of this machine as a table. `now`: seconds since 1970.
-[[nodiscard]] std::string jobs_table(const std::vector<FoundAgent>& jobs, double now);
+std::string jobs_table(const std::vector<FoundAgent>& jobs, double now);
 /// Writes them as JSON. A silent job has only its id (null), pid, user and state.
-[[nodiscard]] json::array jobs_document(const std::vector<FoundAgent>& jobs);
+json::array jobs_document(const std::vector<FoundAgent>& jobs);
 
 /// Numbers that a program passed to progress() or heartbeat(): the content of its heartbeat file (docs/control.md).
 struct Heartbeat {
@@ -76,7 +76,7 @@ struct Heartbeat {
   json::object numbers;
 };
 /// Parses a heartbeat file. Empty: the bytes are no heartbeat file, or nothing was written yet.
-[[nodiscard]] std::optional<Heartbeat> parse_heartbeat(std::string_view bytes);
+std::optional<Heartbeat> parse_heartbeat(std::string_view bytes);
 inline constexpr std::size_t kHeartbeatBytes = 4'096;
 
 }  // namespace muster::control

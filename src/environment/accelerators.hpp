@@ -22,29 +22,29 @@ namespace muster {
 [[nodiscard]] Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot);
 
 /// Number of accelerators that a process of this node may use, of the kind that "auto" chooses; 0: none.
-[[nodiscard]] int count_visible_devices(const Snapshot& snapshot);
+int count_visible_devices(const Snapshot& snapshot);
 
 /// Kind of those accelerators: nvidia, ascend, amd, gaudi, neuron, intel or tpu; empty: none.
-[[nodiscard]] std::string accelerator_kind(const Snapshot& snapshot);
+std::string accelerator_kind(const Snapshot& snapshot);
 
 /// True where this node has Ascend devices, by its visibility list if there is one, else by the device files.
-[[nodiscard]] bool has_ascend_devices(const Snapshot& snapshot);
+bool has_ascend_devices(const Snapshot& snapshot);
 
 /// Host numbers of the Ascend devices that the container was given (ASCEND_VISIBLE_DEVICES). Where /dev has more
 /// files than the container's list, no runtime has applied that list, and the numbers are those of the files.
-[[nodiscard]] std::vector<int> ascend_devices_of_container(const Snapshot& snapshot);
+std::vector<int> ascend_devices_of_container(const Snapshot& snapshot);
 
 /// Host numbers of the Ascend devices that the visibility lists leave to this process; empty: there is no list.
-[[nodiscard]] std::vector<int> visible_ascend_devices(const Snapshot& snapshot);
+std::vector<int> visible_ascend_devices(const Snapshot& snapshot);
 
 /// Translates host numbers of Ascend devices to the numbers that this process's runtime uses: positions among the
 /// devices it sees. The numbers stay where the visible devices are unknown. Where as many devices are visible as the list
 /// has, but with other numbers, the list's positions count: a container that renumbers its devices has just these.
-[[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices);
+std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices);
 
 /// Ascend devices that this node has files for, returned where some of `devices` (host numbers) have no file and
 /// their order cannot identify them either; empty: all are there, or there are no files to go by.
-[[nodiscard]] std::vector<int> files_without_ascend_devices(const Snapshot& snapshot, const std::vector<int>& devices);
+std::vector<int> files_without_ascend_devices(const Snapshot& snapshot, const std::vector<int>& devices);
 
 /// The variable that restricts one worker to one device.
 struct DeviceMask {
@@ -54,18 +54,18 @@ struct DeviceMask {
   std::vector<std::string> unset;    ///< variables with the same purpose
 
   /// The value of the variable for the i-th worker; empty when the list is too short.
-  [[nodiscard]] std::string device(std::size_t i) const {
+  std::string device(std::size_t i) const {
     return is_inherited ? (i < devices.size() ? devices[i] : std::string()) : std::to_string(i);
   }
 };
 
 /// Mask for the kind of accelerators that this host has, in the order of `count_slots`. Without any it is NVIDIA's,
 /// as in torchrun.
-[[nodiscard]] DeviceMask find_device_mask(const Snapshot& snapshot);
+DeviceMask find_device_mask(const Snapshot& snapshot);
 
 /// The devices of the first `workers` workers, one each, as the mask spells them. Empty where this host has no files
 /// of such devices: a list alone may be made up.
-[[nodiscard]] std::vector<std::string> devices_of_workers(const Snapshot& snapshot, int workers);
+std::vector<std::string> devices_of_workers(const Snapshot& snapshot, int workers);
 
 /// A subset of this node's visible devices, as the value of the variable that their runtime reads.
 struct DeviceChoice {

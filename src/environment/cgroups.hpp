@@ -18,7 +18,7 @@ struct ControlGroup {
 
 /// This process's groups in the mounted hierarchies that may have a controller such as "cpu": its own hierarchy of
 /// version 1, and that of version 2.
-[[nodiscard]] std::vector<ControlGroup> own_cgroups(std::string_view controller);
+std::vector<ControlGroup> own_cgroups(std::string_view controller);
 
 /// This process's memory group, and what bounds it.
 struct MemoryGroup {
@@ -30,17 +30,17 @@ struct MemoryGroup {
   int version = 0;
 };
 
-[[nodiscard]] MemoryGroup find_memory_group();
+MemoryGroup find_memory_group();
 
 /// Number of OOM kills so far; empty when `file` cannot be read.
-[[nodiscard]] std::optional<std::uint64_t> read_oom_counter(const std::string& file);
+std::optional<std::uint64_t> read_oom_counter(const std::string& file);
 
 /// Most bytes of memory that the group has used, file caches included; empty: the kernel does not tell.
-[[nodiscard]] std::optional<std::uint64_t> read_memory_peak(const MemoryGroup& group);
+std::optional<std::uint64_t> read_memory_peak(const MemoryGroup& group);
 
 /// Bytes that the limited group uses, without file caches, which the kernel takes back before it kills for want of
 /// memory. Empty: there is no limit, or the kernel does not tell. The caches are only read near the limit, as that
 /// costs the kernel a walk over all CPUs.
-[[nodiscard]] std::optional<std::uint64_t> read_used_memory(const MemoryGroup& group);
+std::optional<std::uint64_t> read_used_memory(const MemoryGroup& group);
 
 }  // namespace muster

@@ -11,6 +11,6 @@ namespace muster {
 /// Bytes that the RDMA ports of the host have sent and received since it was started, by whomever; empty: it has no
 /// port that counts. `root`: the directory that stands for "/".
 /// Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband; efa_hw_stats of drivers/infiniband/hw/efa.
-[[nodiscard]] std::optional<std::uint64_t> read_fabric_bytes(const std::string& root);
+std::optional<std::uint64_t> read_fabric_bytes(const std::string& root);
 
 }  // namespace muster

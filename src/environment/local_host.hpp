@@ -18,29 +18,29 @@ struct LocalEnd {
 
 /// Local end of the route to `host` if that is an address, else of the route that leaves this network. Sends nothing
 /// and looks up no name.
-[[nodiscard]] LocalEnd local_end_towards(const std::string& host);
+LocalEnd local_end_towards(const std::string& host);
 
 /// Numeric addresses of this host's interfaces, without loopback.
-[[nodiscard]] std::vector<std::string> local_addresses();
+std::vector<std::string> local_addresses();
 
 /// Names of the interfaces that are up and have an address, including loopback.
-[[nodiscard]] std::vector<std::string> local_interfaces();
+std::vector<std::string> local_interfaces();
 
 /// "localhost", or another name that /etc/hosts has for the loopback interface.
-[[nodiscard]] bool is_loopback_name(std::string_view host);
+bool is_loopback_name(std::string_view host);
 /// True for a loopback name, and for an address of the loopback network in any notation.
-[[nodiscard]] bool is_loopback(std::string_view host);
+bool is_loopback(std::string_view host);
 
 /// True for two names of one host: case and a final dot are ignored, and a short name equals the first label of a
 /// full one.
-[[nodiscard]] bool is_same_name(std::string_view one, std::string_view other);
+bool is_same_name(std::string_view one, std::string_view other);
 
 /// True for one address in two notations, with brackets or without. False where either text is no address.
-[[nodiscard]] bool is_same_address(std::string_view one, std::string_view other);
+bool is_same_address(std::string_view one, std::string_view other);
 
 /// True when `host` is loopback, a name of this machine, or an address of one of its interfaces. A leading "user@" is
 /// ignored.
-[[nodiscard]] bool is_this_host(std::string_view host, const Snapshot& snapshot);
+bool is_this_host(std::string_view host, const Snapshot& snapshot);
 
 /// Restricts the C library's name services to /etc/hosts and DNS. A static C library contains these two; any other
 /// service in the image's nsswitch.conf would be loaded from that image.

@@ -12,22 +12,22 @@
 namespace muster {
 
 /// The names of the entries of a directory; a missing directory has none.
-[[nodiscard]] std::vector<std::string> entries_of(const std::string& folder);
+std::vector<std::string> entries_of(const std::string& folder);
 
 /// The number in a name "<prefix><number>"; empty for other names.
-[[nodiscard]] std::optional<int> number_behind(std::string_view prefix, std::string_view name);
+std::optional<int> number_behind(std::string_view prefix, std::string_view name);
 
 /// The numbers of the entries "<prefix><number>", sorted: "nvidia0" is one, "nvidiactl" is none.
-[[nodiscard]] std::vector<int> numbered_entries(const std::string& folder, std::string_view prefix);
+std::vector<int> numbered_entries(const std::string& folder, std::string_view prefix);
 
 /// The first line without blanks at its ends; empty when the file cannot be read.
-[[nodiscard]] std::string first_line(const std::string& path);
+std::string first_line(const std::string& path);
 
 /// Reads lines "name value" with whole numbers, as the KFD writes its properties.
-[[nodiscard]] std::map<std::string, unsigned long long> read_properties(const std::string& path);
+std::map<std::string, unsigned long long> read_properties(const std::string& path);
 
 /// Reads lines "Name: value", as /proc writes them, without blanks around both.
-[[nodiscard]] std::map<std::string, std::string> read_fields(const std::string& path);
+std::map<std::string, std::string> read_fields(const std::string& path);
 
 /// A value that is read on first use: few jobs need it, and reading would slow down each start.
 template <typename T>
@@ -41,7 +41,7 @@ class Lazy {
     return *this;
   }
 
-  [[nodiscard]] const T& get() const {
+  const T& get() const {
     if (read_ != nullptr) {
       value_ = read_();
       read_ = nullptr;

@@ -61,15 +61,15 @@ struct Snapshot {
   std::string volcano_ssh_key;
 
   /// Value of a variable, possibly empty; nullopt when it is not set.
-  [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
-  [[nodiscard]] bool has(std::string_view name) const { return variable(name).has_value(); }
+  std::optional<std::string> variable(std::string_view name) const;
+  bool has(std::string_view name) const { return variable(name).has_value(); }
 };
 
 /// A variable with its name; empty when it is not set.
-[[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot, const std::string& name);
+std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot, const std::string& name);
 
 /// True for a variable whose name ends like those in which batch systems give the path of a host list.
-[[nodiscard]] bool names_host_file(std::string_view variable);
+bool names_host_file(std::string_view variable);
 
 /// Directory in which Volcano's svc plugin mounts a file "<task>.host" for each task of the job.
 inline constexpr const char* kVolcanoFolder = "/etc/volcano";
@@ -83,43 +83,43 @@ inline constexpr std::array<const char*, 4> kRankTablePlaces = {"/user/config/jo
 
 /// Finds the path of the job's table, a file or a directory: RANK_TABLE_FILE_V_1_0, then RANK_TABLE_FILE, then the
 /// controllers' places. Empty: none.
-[[nodiscard]] std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot);
+std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot);
 
 /// Overwrites a variable in the memory that the kernel shows as /proc/PID/environ, of this process and of those that
 /// it forks. Earlier snapshots keep the value.
 void wipe_variable(const std::string& name);
 
 /// The variables of this process.
-[[nodiscard]] std::map<std::string, std::string> read_variables();
+std::map<std::string, std::string> read_variables();
 
 /// Reads the surroundings of this process.
-[[nodiscard]] Snapshot take_snapshot();
+Snapshot take_snapshot();
 
 /// Reads the files for `Snapshot::files` that exist here.
-[[nodiscard]] std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot);
+std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot);
 
 /// Counts the accelerators of this host without opening a driver.
-[[nodiscard]] HostDevices count_host_devices(const std::string& root);
+HostDevices count_host_devices(const std::string& root);
 
 /// Reads `Snapshot::device_view`: the boot, the mounts, and which device files this process may open, because runtimes
 /// number only those.
-[[nodiscard]] std::string read_device_view();
+std::string read_device_view();
 
 /// Counts the cores of the affinity mask, limited by the CPU quota of this process's control groups (v1 and v2).
-[[nodiscard]] AllowedCores count_allowed_cores();
+AllowedCores count_allowed_cores();
 
 /// A path without blanks and colons by which other processes can start this program while it runs.
-[[nodiscard]] std::string program_path();
+std::string program_path();
 
 /// The python3 of the virtual environment (PEP 405) or conda environment whose bin directory contains `argv0`; a name
 /// without a directory is searched in `search_path`. Empty: the program is in no such environment.
-[[nodiscard]] std::string find_own_python(std::string_view argv0, std::string_view search_path);
+std::string find_own_python(std::string_view argv0, std::string_view search_path);
 
 /// Candidate directories of muster's Python modules: of an installation, and of a build.
-[[nodiscard]] std::array<std::string, 2> own_module_places();
+std::array<std::string, 2> own_module_places();
 
 /// First existing one of those directories; empty: none exists.
-[[nodiscard]] std::string find_own_modules();
+std::string find_own_modules();
 
 /// Variable in every process of a job; stray processes are recognised by it. A muster inside a worker appends its own
 /// mark after a colon.

@@ -42,7 +42,7 @@ struct TableContribution {
   std::optional<TableReport> report;
   std::optional<LocalServer> server = {};
 
-  [[nodiscard]] bool is_empty() const { return !report && !server; }
+  bool is_empty() const { return !report && !server; }
 };
 
 /// A line with digest and version, if it is a report, and JSON.

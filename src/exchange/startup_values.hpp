@@ -87,10 +87,10 @@ using ExchangedValues =
     std::tuple<PortsValue, RankTableValue, RouteValue, FenceValue, SshKeysValue, JobSecretValue, MpiStartValue>;
 
 /// Their keys, which are the same on all nodes.
-[[nodiscard]] gang::ExchangeKeys exchange_keys();
+gang::ExchangeKeys exchange_keys();
 
 /// The values that this node contributes before it joins.
-[[nodiscard]] std::vector<gang::Contributed> startup_contributions(const StartupFacts& facts);
+std::vector<gang::Contributed> startup_contributions(const StartupFacts& facts);
 
 }  // namespace muster
 

@@ -94,7 +94,7 @@ struct MemoryUse {
   int oom_kills = 0;  ///< processes that the kernel has killed there so far
 
   /// True if one large allocation may use up the rest.
-  [[nodiscard]] bool is_short() const { return limit_mib > 0 && used_mib >= limit_mib - limit_mib / 10; }
+  bool is_short() const { return limit_mib > 0 && used_mib >= limit_mib - limit_mib / 10; }
 };
 
 /// Time that this node's workers may live without a heartbeat of their agent: the other nodes rely on it. The guard

@@ -62,7 +62,7 @@ template <typename Value>
 }
 
 template <typename Value>
-[[nodiscard]] gang::ExchangeKey key_of() {
+gang::ExchangeKey key_of() {
   gang::ExchangeKey key{Value::kName, gang::Phase::BeforeStart, Value::kMostOfNode, Value::kMostMerged,
                         merge_parts<Value>};
   if constexpr (requires { Value::kPhase; }) {
@@ -76,7 +76,7 @@ template <typename Value>
 
 /// This node's value, of all nodes or of these.
 template <typename Value>
-[[nodiscard]] gang::Contributed contribution_of(const typename Value::Own& own, std::vector<NodeRank> nodes = {}) {
+gang::Contributed contribution_of(const typename Value::Own& own, std::vector<NodeRank> nodes = {}) {
   return {Value::kName, Encoding<typename Value::Own>::write(own), std::move(nodes)};
 }
 
@@ -91,7 +91,7 @@ template <typename Value>
 
 /// Finds the value of all nodes for a start; empty: no node has contributed.
 template <typename Value>
-[[nodiscard]] std::optional<typename Value::Agreed> find_agreed(const gang::Exchanged& merged) {
+std::optional<typename Value::Agreed> find_agreed(const gang::Exchanged& merged) {
   const auto found = merged.find(Value::kName);
   return found == merged.end()
              ? std::nullopt

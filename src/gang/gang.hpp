@@ -70,7 +70,7 @@ class Gang : private EventQueue {
 
   /// Names what keeps the agent from leaving: "goodbye of node 4", "the leader at 10.0.0.1:29500". Workers of this
   /// node are not listed.
-  [[nodiscard]] std::vector<std::string> awaited() const;
+  std::vector<std::string> awaited() const;
 
   /// Contributes to the exchange (`Contributed`). A value for the start is contributed, or contributed again, before
   /// `start` or while this node is not ready, so that the next attempt has it. Fails with `BadData` for an unknown
@@ -78,10 +78,10 @@ class Gang : private EventQueue {
   [[nodiscard]] Result<> contribute(Contributed value);
 
   /// Returns the nodes of the attempt by node rank, on the leader once an attempt has started; empty on other nodes.
-  [[nodiscard]] std::vector<NodePlace> nodes() const;
+  std::vector<NodePlace> nodes() const;
 
   /// "node 17", the node of the attempt that joined last, as the leader of several knows it; else empty.
-  [[nodiscard]] std::string last_to_come() const;
+  std::string last_to_come() const;
 
  private:
   void add(Event event) override {
@@ -116,11 +116,11 @@ class Gang : private EventQueue {
 
   // Choice of the leader.
   void lead_always();
-  [[nodiscard]] DialFailed describe_failure(const ListenFailure& failure);
+  DialFailed describe_failure(const ListenFailure& failure);
   void ask_other_leader(const std::string& incarnation, const std::string& remark);
   void lead_or_connect();
   void lead_as_reached(const LeaderEvent* arrival);
-  [[nodiscard]] std::optional<ListenFailure> lead();
+  std::optional<ListenFailure> lead();
 
   void finish();
 

@@ -54,9 +54,9 @@ struct CommandQuestion {
   std::chrono::milliseconds limit{};  ///< of the command's time
 };
 
-[[nodiscard]] std::string to_text(const CommandQuestion& question);
+std::string to_text(const CommandQuestion& question);
 /// Empty: no leader has written this text.
-[[nodiscard]] std::optional<CommandQuestion> parse_command_question(std::string_view text);
+std::optional<CommandQuestion> parse_command_question(std::string_view text);
 
 /// A node that failed by itself in an earlier job: a line of the file of --bad-nodes.
 struct BadNode {

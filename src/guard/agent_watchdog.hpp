@@ -63,12 +63,12 @@ class AgentWatchdog {
   /// The agent got a stop request. A repeated one ends the grace if it `means_now`.
   void on_stop_asked(Instant now, bool means_now);
 
-  [[nodiscard]] Act check(const AgentHeartbeat& heartbeat, Instant now);
+  Act check(const AgentHeartbeat& heartbeat, Instant now);
   /// Time of the next poll; empty: none before the next event.
-  [[nodiscard]] std::optional<Instant> next_poll() const { return next_poll_; }
+  std::optional<Instant> next_poll() const { return next_poll_; }
 
   /// Reason of KillJob, to follow the agent's name.
-  [[nodiscard]] const std::string& why() const { return why_; }
+  const std::string& why() const { return why_; }
 
  private:
   struct SampledAgent {
@@ -76,13 +76,13 @@ class AgentWatchdog {
     ProcessSample agent;
   };
 
-  [[nodiscard]] std::optional<Instant> end_of_lease(const AgentHeartbeat& heartbeat) const;
-  [[nodiscard]] Instant silent_since(const AgentHeartbeat& heartbeat) const;
-  [[nodiscard]] bool is_stuck(const AgentHeartbeat& heartbeat, Instant now);
-  [[nodiscard]] Act take_over(Instant last_sign, Instant now);
-  [[nodiscard]] bool is_unheard(const AgentHeartbeat& heartbeat) const;
+  std::optional<Instant> end_of_lease(const AgentHeartbeat& heartbeat) const;
+  Instant silent_since(const AgentHeartbeat& heartbeat) const;
+  bool is_stuck(const AgentHeartbeat& heartbeat, Instant now);
+  Act take_over(Instant last_sign, Instant now);
+  bool is_unheard(const AgentHeartbeat& heartbeat) const;
   void plan(const AgentHeartbeat& heartbeat);
-  [[nodiscard]] Instant grace_until(Instant moment) const;
+  Instant grace_until(Instant moment) const;
 
   std::chrono::milliseconds grace_;
   std::function<ProcessSample()> see_;

@@ -128,12 +128,12 @@ class Guard {
   int run();
 
  private:
-  [[nodiscard]] std::optional<int> wait_for_agent();
+  std::optional<int> wait_for_agent();
   void take(int signal);
   void pass_on(int signal);
-  [[nodiscard]] int take_over();
-  [[nodiscard]] int end_after(const ExitStatus& status);
-  [[nodiscard]] std::string describe_kept() const;
+  int take_over();
+  int end_after(const ExitStatus& status);
+  std::string describe_kept() const;
 
   pid_t agent_;
   const GuardSetup& setup_;

@@ -46,7 +46,7 @@ void wake_guard(pid_t guard);
 
 /// A stopped guard forwards no signals: sends it SIGCONT if a stop signal is pending for it. Reads /proc. Returns
 /// true if such a signal is pending for a guard that is not stopped, or not yet, and not traced by a debugger.
-[[nodiscard]] bool resume_stopped_guard(const GuardLink& link);
+bool resume_stopped_guard(const GuardLink& link);
 
 /// Forks. The *guard* keeps the pid that users see, forwards signals and waits; its child, the *agent*, runs `work`
 /// and exits with its result. Each is a subreaper in a process group of its own, so that no signal to a group ends
@@ -83,7 +83,7 @@ struct GuardSignalNotifier {
   UniqueFd notifier;  ///< readable in a child that called `listen`, once per signal
 
   /// To be called in the process whose signals count, before it forks.
-  [[nodiscard]] static GuardSignalNotifier of_this_process(const std::set<int>& signals);
+  static GuardSignalNotifier of_this_process(const std::set<int>& signals);
   /// In the child: starts notifications. SIGXFSZ, which is blocked, stays pending.
   static void listen();
   /// Rearms the notification.

@@ -28,7 +28,7 @@ class GuardCleanup {
       : agent_(agent), marker_(marker), page_(page) {}
 
   /// To be called before the agent is forked.
-  [[nodiscard]] static PreexistingChildren find_preexisting_children();
+  static PreexistingChildren find_preexisting_children();
   void exclude(PreexistingChildren earlier) { earlier_ = std::move(earlier); }
 
   /// Sends the stop signal to workers and their descendants in place of the agent, and notes it in shared memory.
@@ -38,12 +38,12 @@ class GuardCleanup {
   void kill_helpers(std::chrono::steady_clock::duration timeout) const;
   /// Sends SIGKILL in rounds for at most `most_time`, extended by 5 s while victims are runnable but not scheduled.
   /// Kills the agent without waiting for it; excludes helper processes. Returns what could not be killed.
-  [[nodiscard]] std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;
+  std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;
 
  private:
-  [[nodiscard]] bool adopts_only_ours() const;
-  [[nodiscard]] bool is_foreign(pid_t child) const;
-  [[nodiscard]] std::set<pid_t> excluded() const;
+  bool adopts_only_ours() const;
+  bool is_foreign(pid_t child) const;
+  std::set<pid_t> excluded() const;
 
   pid_t agent_;
   const std::string& marker_;

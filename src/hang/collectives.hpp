@@ -32,7 +32,7 @@ struct RankProgress {
 inline constexpr std::size_t kMostNumbers = std::size_t{1} << 22U;
 
 /// The values, sorted by rank.
-[[nodiscard]] std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank);
+std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank);
 
 /// Ranks for which others wait.
 struct Absent {
@@ -46,6 +46,6 @@ struct Absent {
 /// Names the ranks for which others wait, and that wait for nobody: a rank waits where it has entered a collective of a group
 /// that is not completed, and others of the group have not entered it. `silent` are ranks that have told nothing: who has them
 /// in a group and waits there, waits for them. More than half of the ranks are never named.
-[[nodiscard]] Absent find_absent(const std::vector<RankProgress>& progress, const std::set<int>& silent = {});
+Absent find_absent(const std::vector<RankProgress>& progress, const std::set<int>& silent = {});
 
 }  // namespace muster::hang

@@ -73,17 +73,17 @@ struct Evidence {
 };
 
 /// True if both stacks are in the same functions, called in the same way.
-[[nodiscard]] bool are_same_calls(const Stack& one, const Stack& other);
+bool are_same_calls(const Stack& one, const Stack& other);
 
 /// Writes the evidence of one node as a JSON line without line end. So that it has at most `most_bytes`, collectives
 /// get half of them, and stacks are cut, then all left out; the ranks are kept in any case.
-[[nodiscard]] std::string to_line(const Evidence& evidence, std::size_t most_bytes);
+std::string to_line(const Evidence& evidence, std::size_t most_bytes);
 
 /// Joins the nodes' lines. What is no such line is left out and counted as missing: its node had no time or no room, or
 /// another version of muster has written it. So is a line that speaks of other ranks than those of its node: `ranks` has
 /// them for each line, such as "0-7" or "none"; an empty text, or no text: not known. A rank that several nodes name is
 /// kept once.
-[[nodiscard]] Evidence join_lines(const std::vector<std::string>& lines, const std::vector<std::string>& ranks = {});
+Evidence join_lines(const std::vector<std::string>& lines, const std::vector<std::string>& ranks = {});
 
 /// Ranks at the same place.
 struct Group {
@@ -92,23 +92,23 @@ struct Group {
 };
 
 /// The groups, the largest first, then by the first rank.
-[[nodiscard]] std::vector<Group> group(const std::vector<RankEvidence>& evidence);
+std::vector<Group> group(const std::vector<RankEvidence>& evidence);
 
 /// True for code that the user did not write: installed packages, Python's library, code without a file.
-[[nodiscard]] bool is_library(const Frame& frame);
+bool is_library(const Frame& frame);
 
 /// "train.py:212 in load_shard"; installed packages by their path below site-packages.
-[[nodiscard]] std::string describe(const Frame& frame);
+std::string describe(const Frame& frame);
 
 /// Names the place in one line: the innermost frame and the innermost one of the user's program, or "state D in
 /// nfs_wait" without a stack, or how the process ended.
-[[nodiscard]] std::string describe(const Place& place);
+std::string describe(const Place& place);
 
 /// The groups as JSON: objects of {ranks, end, state, wait, stack: [[file, function, line], ...], no_stack}.
-[[nodiscard]] json::array stacks_document(const std::vector<RankEvidence>& evidence);
+json::array stacks_document(const std::vector<RankEvidence>& evidence);
 
 /// Formats an answer {"stacks": [...], "verdict": [...], "missing": N} for people. Another version of muster may have
 /// written it.
-[[nodiscard]] std::string stacks_text(const json::object& answer);
+std::string stacks_text(const json::object& answer);
 
 }  // namespace muster::hang

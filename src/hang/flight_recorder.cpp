@@ -68,9 +68,7 @@ class Dump {
   }
 
   /// False for a dictionary that would take long to search: it may occur thousands of times.
-  [[nodiscard]] bool is_small(const PickleValue& dictionary) const {
-    return pickle_.items(dictionary).size() <= 2 * kMostFields;
-  }
+  bool is_small(const PickleValue& dictionary) const { return pickle_.items(dictionary).size() <= 2 * kMostFields; }
 
   void read_status(const PickleValue& status) {
     const auto& pairs = pickle_.items(status);

@@ -15,16 +15,16 @@ namespace muster::hang {
 constexpr std::size_t kMostTextBytes = 400;
 
 /// One line; empty: no text.
-[[nodiscard]] inline std::string line_of(const json::value* value) {
+inline std::string line_of(const json::value* value) {
   return one_line(text_of(value), kMostTextBytes);
 }
-[[nodiscard]] inline std::string line_of(const json::object& object, std::string_view name) {
+inline std::string line_of(const json::object& object, std::string_view name) {
   return line_of(object.if_contains(name));
 }
 
 /// `otherwise`: it is no number of this type.
 template <typename Number>
-[[nodiscard]] Number number_of(const json::value* value, Number otherwise) {
+Number number_of(const json::value* value, Number otherwise) {
   boost::system::error_code error;
   const Number number = value != nullptr && value->is_number() ? value->to_number<Number>(error) : otherwise;
   return error ? otherwise : number;

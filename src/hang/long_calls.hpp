@@ -41,7 +41,7 @@ class LongCalls {
   /// The worker has ended.
   void forget(std::size_t worker) { calls_.erase(worker); }
   /// Time until the next look.
-  [[nodiscard]] Clock::duration next_delay(Clock::time_point now) const;
+  Clock::duration next_delay(Clock::time_point now) const;
 
  private:
   struct Call {
@@ -50,7 +50,7 @@ class LongCalls {
     Change said = Change::None;
   };
 
-  [[nodiscard]] Change change_at(Clock::duration length) const;
+  Change change_at(Clock::duration length) const;
 
   Limits limits_;
   std::map<std::size_t, Call> calls_;  ///< by worker

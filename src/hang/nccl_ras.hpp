@@ -36,11 +36,11 @@ struct RasCommunicator {
 
 /// Reads the answer to VERBOSE STATUS; lines before it are ignored. What makes no sense is left out: the bytes come from
 /// a program of the user.
-[[nodiscard]] std::vector<RasCommunicator> parse_ras(std::string_view answer);
+std::vector<RasCommunicator> parse_ras(std::string_view answer);
 
 /// The launched collectives by global ranks, as `enqueued`: a rank is known by its process, which the communicator of
 /// all `world_size` ranks names. Missing ranks are members of a group without progress in it. Of more than 256 ranks
 /// with the count of most, the first 256 are given, and groups that are still too large are left out.
-[[nodiscard]] std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& communicators, int world_size);
+std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& communicators, int world_size);
 
 }  // namespace muster::hang

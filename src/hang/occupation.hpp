@@ -32,37 +32,37 @@ enum class Occupation {
 };
 
 /// Of a program that calls libraries, what these do; of the user's own code, what the kernel does for it.
-[[nodiscard]] Occupation occupation_of(const Place& place);
+Occupation occupation_of(const Place& place);
 
 /// True of a program that imports, also below a function of the user's, such as a finder of modules.
-[[nodiscard]] bool is_importing(const Stack& stack);
+bool is_importing(const Stack& stack);
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
 /// that is known.
-[[nodiscard]] std::string waits_for_others(const Stack& stack);
+std::string waits_for_others(const Stack& stack);
 
 /// True of a stack that is in no wait for others, or in one in which a rank computes as well.
-[[nodiscard]] bool may_compute(const Stack& stack);
+bool may_compute(const Stack& stack);
 
 /// True of a kernel function that waits for another thread or a socket.
-[[nodiscard]] bool may_be_builtin_wait(std::string_view kernel_wait);
+bool may_be_builtin_wait(std::string_view kernel_wait);
 
 /// The call of an object of C++ in which the user's code waits for ranks, by the line of its source: "work.wait()", or
 /// "store.get(key)". Waits of Python's own library have frames of their own. Empty: it is none, or the kernel does not
 /// wait for another thread or a socket.
-[[nodiscard]] std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string_view kernel_wait);
+std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string_view kernel_wait);
 
 /// True of a wait in which a library looks every few seconds whether its own processes live: that is no work.
-[[nodiscard]] bool looks_by_itself(const Stack& stack);
+bool looks_by_itself(const Stack& stack);
 
 /// True of a main thread that serves requests, or waits for threads of its program.
-[[nodiscard]] bool leaves_work_to_threads(const Stack& stack);
+bool leaves_work_to_threads(const Stack& stack);
 
 /// The index of the thread that trains: the first one, the main thread, unless it leaves its work to others; then one that
 /// waits for ranks, else of those in the user's code the one with the most CPU time.
-[[nodiscard]] std::size_t find_training_thread(const std::vector<Thread>& threads);
+std::size_t find_training_thread(const std::vector<Thread>& threads);
 
 /// True in the operations by which the ranks find each other at the start.
-[[nodiscard]] bool is_first_meeting(const std::string& operation);
+bool is_first_meeting(const std::string& operation);
 
 }  // namespace muster::hang

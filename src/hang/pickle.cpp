@@ -215,7 +215,7 @@ class PickleReader {
   }
 
   /// Values above the last mark.
-  [[nodiscard]] std::size_t free_values() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
+  std::size_t free_values() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
   /// Takes the last values, or those behind the last mark.
   Result<std::vector<PickleValue>> pop(std::size_t count) {

@@ -36,11 +36,11 @@ class Pickle {
   /// than four million opcodes, or more than a million lists, dictionaries and values that are in none yet.
   [[nodiscard]] static Result<Pickle> read(std::string_view bytes);
 
-  [[nodiscard]] const PickleValue& root() const { return root_; }
+  const PickleValue& root() const { return root_; }
   /// The elements of a list; of a dictionary keys and values in turn; of another value none.
-  [[nodiscard]] const std::vector<PickleValue>& items(const PickleValue& value) const;
+  const std::vector<PickleValue>& items(const PickleValue& value) const;
   /// The value of a key, in time that grows with the dictionary; `None` where there is no such key or no dictionary.
-  [[nodiscard]] PickleValue at(const PickleValue& dictionary, std::string_view key) const;
+  PickleValue at(const PickleValue& dictionary, std::string_view key) const;
 
  private:
   friend class PickleReader;

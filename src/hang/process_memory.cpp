@@ -25,7 +25,7 @@ class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(pid_t process) : process_(process) {}
 
-  [[nodiscard]] bool read(std::uint64_t address, void* to, std::size_t size) const override {
+  bool read(std::uint64_t address, void* to, std::size_t size) const override {
     const iovec local{to, size};
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the address is one of the other process
     const iovec remote{reinterpret_cast<void*>(address), size};
@@ -40,7 +40,7 @@ class FileMemory final : public Memory {
  public:
   explicit FileMemory(const std::string& path) : file_(open_untrusted_file(path)) {}
 
-  [[nodiscard]] bool read(std::uint64_t address, void* to, std::size_t size) const override {
+  bool read(std::uint64_t address, void* to, std::size_t size) const override {
     return file_ && address <= INT64_MAX &&
            ::pread(file_.get(), to, size, static_cast<off_t>(address)) == static_cast<ssize_t>(size);
   }

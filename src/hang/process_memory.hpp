@@ -27,10 +27,10 @@ struct Mapping {
 };
 
 /// The mappings of Python's executable and of its library; other lines and lines that make no sense are left out.
-[[nodiscard]] std::vector<Mapping> find_python_mappings(std::string_view maps);
+std::vector<Mapping> find_python_mappings(std::string_view maps);
 
 /// The offset of a section in an ELF file of 64-bit little-endian numbers, read by `file`. Empty: it has none.
-[[nodiscard]] std::optional<std::uint64_t> find_section(const Memory& file, std::string_view name);
+std::optional<std::uint64_t> find_section(const Memory& file, std::string_view name);
 
 /// A process that is a Python which describes itself. Reading may wait as long as the process itself does for a page.
 class PythonProcess {
@@ -40,7 +40,7 @@ class PythonProcess {
   [[nodiscard]] static Result<PythonProcess> find(pid_t process);
 
   /// The kernel ids of its threads, as `read_python_threads`.
-  [[nodiscard]] std::vector<std::uint64_t> threads() const;
+  std::vector<std::uint64_t> threads() const;
   /// The stack of a thread, or of its first one if there is no such. Fails with `System`: the kernel refuses, or the process has ended; and as
   /// `read_python_stack`.
   [[nodiscard]] Result<Stack> read_stack(std::uint64_t thread) const;

@@ -13,10 +13,10 @@ namespace muster::hang {
 /// Objects of {group, description, ranks, at: [[enqueued, started, completed, operation, ranks], ...]}, of about
 /// `most_bytes` together: groups whose ranks are alike are left out first. A group has the members that its first rank
 /// tells.
-[[nodiscard]] json::array progress_document(const std::vector<RankProgress>& progress, std::size_t most_bytes);
+json::array progress_document(const std::vector<RankProgress>& progress, std::size_t most_bytes);
 
 /// Reads it, sorted by rank. What makes no sense, and what would take much memory, is left out: another version of
 /// muster may have written it.
-[[nodiscard]] std::vector<RankProgress> read_progress(const json::array& document);
+std::vector<RankProgress> read_progress(const json::array& document);
 
 }  // namespace muster::hang

@@ -94,7 +94,7 @@ class Reader {
     return stack;
   }
 
-  [[nodiscard]] std::vector<std::uint64_t> threads(std::uint64_t runtime) const {
+  std::vector<std::uint64_t> threads(std::uint64_t runtime) const {
     std::vector<std::uint64_t> ids;
     const std::uint64_t interpreter = pointer(runtime, order_.interpreters);
     std::uint64_t state = interpreter == 0 ? 0 : pointer(interpreter, order_.threads);
@@ -106,20 +106,20 @@ class Reader {
   }
 
  private:
-  [[nodiscard]] std::uint64_t offset(std::size_t word) const { return table_.at(word); }
+  std::uint64_t offset(std::size_t word) const { return table_.at(word); }
 
   template <typename T>
-  [[nodiscard]] T value(std::uint64_t address) const {
+  T value(std::uint64_t address) const {
     T read{};
     return memory_.read(address, &read, sizeof read) ? read : T{};
   }
   /// The 8 bytes at the member of an object; 0: not readable.
-  [[nodiscard]] std::uint64_t pointer(std::uint64_t object, std::size_t member) const {
+  std::uint64_t pointer(std::uint64_t object, std::size_t member) const {
     return value<std::uint64_t>(object + offset(member));
   }
 
   /// The state of the thread, or of the one that was made first: new threads come before old ones.
-  [[nodiscard]] std::uint64_t find_thread(std::uint64_t interpreter, std::uint64_t wanted) const {
+  std::uint64_t find_thread(std::uint64_t interpreter, std::uint64_t wanted) const {
     std::uint64_t state = interpreter == 0 ? 0 : pointer(interpreter, order_.threads);
     std::uint64_t last = 0;
     for (std::size_t i = 0; i < kMostStates && state != 0; ++i) {
@@ -132,7 +132,7 @@ class Reader {
     return last;
   }
 
-  [[nodiscard]] std::optional<Frame> describe(std::uint64_t frame) const {
+  std::optional<Frame> describe(std::uint64_t frame) const {
     if (value<std::uint8_t>(frame + offset(order_.owner)) >= kFirstInternalOwner) {
       return {};
     }
@@ -150,18 +150,18 @@ class Reader {
     return described;
   }
 
-  [[nodiscard]] std::string block(std::uint64_t address, std::uint64_t size, std::size_t most) const {
+  std::string block(std::uint64_t address, std::uint64_t size, std::size_t most) const {
     std::string read(static_cast<std::size_t>(std::min<std::uint64_t>(size, most)), '\0');
     return size <= most && memory_.read(address, read.data(), read.size()) ? read : "";
   }
-  [[nodiscard]] std::string bytes(std::uint64_t object) const {
+  std::string bytes(std::uint64_t object) const {
     return object == 0 ? ""
                        : block(object + offset(order_.bytes_data), pointer(object, order_.bytes_size), kMostTableBytes);
   }
 
   /// The text of a string object; empty: it has none that we can read. A text that is not all ASCII is stored behind
   /// a longer head, in 1, 2 or 4 bytes a character.
-  [[nodiscard]] std::string text(std::uint64_t object) const {
+  std::string text(std::uint64_t object) const {
     const std::uint64_t length = object == 0 ? 0 : pointer(object, order_.text_length);
     const std::uint64_t data = object + offset(order_.text_data);
     if (std::string ascii = block(data, length, kMostNameBytes); is_printable(ascii)) {
@@ -182,9 +182,9 @@ class Reader {
     return shown;
   }
 
-  [[nodiscard]] static bool is_printable(std::uint32_t character) { return character >= 0x20 && character < 0x7F; }
+  static bool is_printable(std::uint32_t character) { return character >= 0x20 && character < 0x7F; }
   /// A character beyond ASCII, but for controls, those that change the direction of what follows, and no characters.
-  [[nodiscard]] static bool is_letter(std::uint32_t character) {
+  static bool is_letter(std::uint32_t character) {
     const bool is_general = character >= 0x2000 && character < 0x2070;  // spaces, marks of direction
     const bool is_surrogate = character >= 0xD800 && character < 0xE000;
     return character >= 0xA0 && character < 0x110000 && character != 0xFEFF && !is_general && !is_surrogate;
@@ -201,7 +201,7 @@ class Reader {
       text += static_cast<char>(0x80U | (character >> (i - 1) * kBits & 0x3FU));
     }
   }
-  [[nodiscard]] static bool is_printable(const std::string& text) {
+  static bool is_printable(const std::string& text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return is_printable(static_cast<unsigned char>(c)); });
   }
 
@@ -215,7 +215,7 @@ class LocationReader {
  public:
   explicit LocationReader(std::string_view bytes) : bytes_(bytes) {}
 
-  [[nodiscard]] bool is_at_end() const { return at_ >= bytes_.size(); }
+  bool is_at_end() const { return at_ >= bytes_.size(); }
   std::uint8_t next() { return is_at_end() ? std::uint8_t{0} : static_cast<std::uint8_t>(bytes_[at_++]); }
 
   std::uint32_t number() {

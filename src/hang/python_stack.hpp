@@ -49,7 +49,7 @@ class Memory {
   virtual ~Memory() = default;
 
   /// False if not all bytes can be read.
-  [[nodiscard]] virtual bool read(std::uint64_t address, void* to, std::size_t size) const = 0;
+  virtual bool read(std::uint64_t address, void* to, std::size_t size) const = 0;
 };
 
 /// The stack of the thread with this kernel id, or of the program's first thread if there is no such. `runtime` is
@@ -58,10 +58,10 @@ class Memory {
 [[nodiscard]] Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread);
 
 /// The kernel ids of the program's threads, those that were made last first; empty: `read_python_stack` would fail.
-[[nodiscard]] std::vector<std::uint64_t> read_python_threads(const Memory& memory, std::uint64_t runtime);
+std::vector<std::uint64_t> read_python_threads(const Memory& memory, std::uint64_t runtime);
 
 /// The line of the instruction at `offset` bytes, by the code's location table (Objects/locations.md in CPython's
 /// source). 0: it has none.
-[[nodiscard]] int line_at(std::string_view locations, int first_line, std::uint64_t offset);
+int line_at(std::string_view locations, int first_line, std::uint64_t offset);
 
 }  // namespace muster::hang

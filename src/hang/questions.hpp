@@ -21,10 +21,10 @@ inline constexpr std::size_t kQuestions = 4;
 using AskedCounts = std::array<std::uint64_t, kQuestions>;
 
 /// {"stacks": 12, ...}
-[[nodiscard]] std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts);
+std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts);
 
 /// As in --hang-ask.
-[[nodiscard]] std::string_view name_of(Question question);
+std::string_view name_of(Question question);
 
 /// Reads "stacks,recorder", or "none".
 [[nodiscard]] Result<std::set<Question>> read_questions(const Sourced<std::string>& given);

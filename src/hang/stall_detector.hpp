@@ -31,7 +31,7 @@ class StallDetector {
     double report = 0;         ///< after which a hang is reported
     double end = 0;            ///< after which it ends the attempt, once its ranks have met
     double first_meeting = 0;  ///< after which it ends an attempt whose ranks have not met
-    [[nodiscard]] bool are_any() const { return report + end + first_meeting > 0; }
+    bool are_any() const { return report + end + first_meeting > 0; }
   };
 
   /// `world_size`: ranks of the job.
@@ -64,27 +64,26 @@ class StallDetector {
   };
 
   /// Seconds until the first `on_time`.
-  [[nodiscard]] double first_delay() const { return limit_ / 2; }
+  double first_delay() const { return limit_ / 2; }
   /// Seconds for which the ranks of this node have been quiet, and all but the one that was the last to write.
-  [[nodiscard]] Step on_time(double quiet, double others_quiet = 0);
+  Step on_time(double quiet, double others_quiet = 0);
   /// `evidence` of all ranks that could be asked.
-  [[nodiscard]] Step on_evidence(Evidence evidence);
+  Step on_evidence(Evidence evidence);
 
  private:
   Step check_beside_writer(const Evidence& evidence);
   Step ask_or_compare(Evidence evidence);
   Step compare(Evidence evidence);
-  [[nodiscard]] double next_delay(double quiet) const;
-  [[nodiscard]] double end() const { return has_met_ ? limits_.end : limits_.first_meeting; }
+  double next_delay(double quiet) const;
+  double end() const { return has_met_ ? limits_.end : limits_.first_meeting; }
   void note_loops(Evidence& evidence);
   void note_meeting(const Evidence& evidence);
   void note_verdict(const Verdict& verdict, double quiet);
-  [[nodiscard]] bool is_long_enough(double quiet) const;
+  bool is_long_enough(double quiet) const;
   Step report(const Evidence& evidence, const Verdict& verdict);
-  [[nodiscard]] Look describe_stall(const Verdict& verdict, const Evidence& evidence, double seconds,
-                                    bool begins) const;
+  Look describe_stall(const Verdict& verdict, const Evidence& evidence, double seconds, bool begins) const;
   std::vector<std::string> lines_without_stall(const Evidence& evidence, const Verdict& verdict);
-  [[nodiscard]] std::optional<Hang> find_hang(const Evidence& evidence, const Verdict& verdict, std::string why) const;
+  std::optional<Hang> find_hang(const Evidence& evidence, const Verdict& verdict, std::string why) const;
   Step begin_again(double quiet);
 
   Limits limits_;

@@ -76,10 +76,10 @@ class Activities {
     }
   }
 
-  [[nodiscard]] std::size_t all() const { return all_; }
-  [[nodiscard]] const Ranks& ranks(Activity activity) { return ranks_[activity]; }
-  [[nodiscard]] bool has(Activity activity) { return !ranks_[activity].empty(); }
-  [[nodiscard]] Ranks among(const Ranks& ranks, Activity activity) const {
+  std::size_t all() const { return all_; }
+  const Ranks& ranks(Activity activity) { return ranks_[activity]; }
+  bool has(Activity activity) { return !ranks_[activity].empty(); }
+  Ranks among(const Ranks& ranks, Activity activity) const {
     Ranks found;
     std::ranges::copy_if(ranks, std::inserter(found, found.end()),
                          [&](int rank) { return of_rank_.at(rank) == activity; });

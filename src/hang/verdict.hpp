@@ -33,16 +33,16 @@ struct Verdict {
 /// Judges the evidence of all ranks, after `mark_moving`. An accusation needs evidence of both sides: that the others
 /// wait for ranks in a known operation, or have ended, and that those who are named have not worked since the last
 /// look. docs/hangs.md has the rules.
-[[nodiscard]] Verdict judge(const std::vector<RankEvidence>& evidence);
+Verdict judge(const std::vector<RankEvidence>& evidence);
 
 /// True of a rank that waits for others: by its stack, or because a collective that it has entered is not completed.
-[[nodiscard]] bool waits(const RankEvidence& one);
+bool waits(const RankEvidence& one);
 
 /// The verdict in sentences without full stops, a few of which name a single rank. The first follows "the job has not
 /// moved for 60 s: ". `world_size` may be larger than the evidence, where nodes did not answer.
-[[nodiscard]] std::vector<std::string> describe(const Verdict& verdict, const Evidence& evidence, int world_size);
+std::vector<std::string> describe(const Verdict& verdict, const Evidence& evidence, int world_size);
 
 /// "the job waits for rank 0, which works: 98 % of a CPU, at evaluate.py:40 in run". For `WaitedFor`.
-[[nodiscard]] std::string describe_work(const Verdict& verdict, const std::vector<RankEvidence>& evidence);
+std::string describe_work(const Verdict& verdict, const std::vector<RankEvidence>& evidence);
 
 }  // namespace muster::hang

@@ -55,29 +55,29 @@ struct Input {
 };
 
 /// Returns the inputs of a job: those of its template whose parameters have a value. `judge` is for its rank table.
-[[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster, const Snapshot& snapshot,
-                                             const JudgeTable& judge = {});
+std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster, const Snapshot& snapshot,
+                               const JudgeTable& judge = {});
 
 /// The input's name for messages: "rank table '/x'". The path is escaped and shortened for the console.
-[[nodiscard]] std::string name_of(const Input& input);
+std::string name_of(const Input& input);
 
 /// Judges what was read. Pure. A JSON object without the field counts as complete, as rank tables of version 2.0 are.
-[[nodiscard]] Answer judge(const Input& input, FileContent found);
+Answer judge(const Input& input, FileContent found);
 
 /// Reads the file in its present state. Does not wait for a pipe or a device.
-[[nodiscard]] FileContent read_input_file(const Input& input);
+FileContent read_input_file(const Input& input);
 
 /// Reads a pipe or a device to its end, and blocks until then.
-[[nodiscard]] FileContent read_stream(const std::string& path);
+FileContent read_stream(const std::string& path);
 
 /// Reads the file from the snapshot, otherwise from the disk.
-[[nodiscard]] FileContent read_input_file(const Input& input, const Snapshot& snapshot);
+FileContent read_input_file(const Input& input, const Snapshot& snapshot);
 
 /// Changes when one of the files was written or replaced, so that large files are read only after a change.
-[[nodiscard]] std::string fingerprint_of(const std::vector<Input>& inputs);
+std::string fingerprint_of(const std::vector<Input>& inputs);
 
 /// Judges all inputs, read as `read_input_file` does. Returns the first error, otherwise what is missing, otherwise
 /// Ready.
-[[nodiscard]] Answer poll(const std::vector<Input>& inputs, const Snapshot* snapshot = nullptr);
+Answer poll(const std::vector<Input>& inputs, const Snapshot* snapshot = nullptr);
 
 }  // namespace muster

@@ -13,13 +13,13 @@
 namespace muster::ledger {
 
 /// One line of the file of --events.
-[[nodiscard]] std::string to_json_line(const Event& event);
+std::string to_json_line(const Event& event);
 
 /// The text with which a trace begins.
 inline constexpr const char* kTraceBegin = "[\n";
 /// The lines of an event in Chrome's trace format, whose list may lack its end: each node is a process, its agent and
 /// each rank are threads. `ended`: the phase that the event ended. The last event ends the list.
-[[nodiscard]] std::string to_trace(const Event& event, const std::optional<Span>& ended);
+std::string to_trace(const Event& event, const std::optional<Span>& ended);
 
 /// Names of the job and of this node.
 struct Names {
@@ -37,8 +37,7 @@ struct RankState {
 
 /// The metrics in the text format of Prometheus. `now`: seconds of CLOCK_MONOTONIC. `asked`: how often looks at the ranks have
 /// asked what.
-[[nodiscard]] std::string to_prometheus(const Ledger& ledger, double now, const Names& names,
-                                        const std::vector<RankState>& ranks,
-                                        const std::map<std::string, std::uint64_t>& asked);
+std::string to_prometheus(const Ledger& ledger, double now, const Names& names, const std::vector<RankState>& ranks,
+                          const std::map<std::string, std::uint64_t>& asked);
 
 }  // namespace muster::ledger

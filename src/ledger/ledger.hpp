@@ -51,7 +51,7 @@ enum class Phase {
   Restarting,  ///< from a failure until the next attempt runs
 };
 inline constexpr std::size_t kPhases = 5;
-[[nodiscard]] const char* name_of(Phase phase);
+const char* name_of(Phase phase);
 
 /// A phase that is over.
 struct Span {
@@ -66,21 +66,21 @@ class Ledger {
   /// Events come in the order of their times. Returns the phase that this one ends.
   std::optional<Span> add(const Event& event);
 
-  [[nodiscard]] Phase phase() const { return phase_; }
-  [[nodiscard]] bool is_over() const { return is_over_; }
+  Phase phase() const { return phase_; }
+  bool is_over() const { return is_over_; }
   /// Time in a phase until `now`, in seconds. What is an end becomes a part of the restart when one follows.
-  [[nodiscard]] double seconds(Phase phase, double now) const;
-  [[nodiscard]] int restarts() const { return attempts_ > 1 ? attempts_ - 1 : 0; }
-  [[nodiscard]] int alive() const { return alive_; }
+  double seconds(Phase phase, double now) const;
+  int restarts() const { return attempts_ > 1 ? attempts_ - 1 : 0; }
+  int alive() const { return alive_; }
   /// Time from the first event to the last one.
-  [[nodiscard]] double total() const { return last_ - first_; }
+  double total() const { return last_ - first_; }
   /// "of 1 h 2 min: waited for all nodes 41 s (node 17 came last), start until all ranks met 23 s, ...".
-  [[nodiscard]] std::string closing_line() const;
+  std::string closing_line() const;
 
  private:
   Span end_phase(Phase next);
   Span start_attempt(const Event& event);
-  [[nodiscard]] std::string describe_memory() const;
+  std::string describe_memory() const;
 
   struct Peak {
     std::uint64_t bytes = 0;

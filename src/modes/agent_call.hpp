@@ -40,17 +40,17 @@ struct AgentCall {
 
 /// Environment of the user's program under mpirun: `variables`, plus torchrun's names for OMPI_COMM_WORLD_*, minus
 /// those that only the processes above it use.
-[[nodiscard]] std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables);
+std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables);
 
 // Variables of node 0 that mpirun passes to the ranks on other nodes.
 
 /// Arguments "-x", NAME for each of the user's variables, except those that describe a single node and those that
 /// mpirun passes or sets itself. The values stay out of the command line: mpirun finds them in its environment, like
 /// those of `with_shell_names`.
-[[nodiscard]] std::vector<std::string> exports_of(const std::map<std::string, std::string>& variables);
+std::vector<std::string> exports_of(const std::map<std::string, std::string>& variables);
 
 /// The variables with names that a shell would drop ("T.dot", "BASH_FUNC_f%%"), under names that it keeps.
-[[nodiscard]] std::map<std::string, std::string> with_shell_names(const std::map<std::string, std::string>& variables);
+std::map<std::string, std::string> with_shell_names(const std::map<std::string, std::string>& variables);
 
 /// Undoes `with_shell_names`: replaces those names by the original ones.
 void restore_names(std::map<std::string, std::string>& variables);

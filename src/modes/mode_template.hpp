@@ -127,28 +127,27 @@ inline constexpr const char* kCountOf = "count";
 inline constexpr const char* kEndpointsOf = "endpoints";
 
 /// All texts of the role, or of the whole mode, in which placeholders are filled.
-[[nodiscard]] std::vector<std::string> texts_of(const RoleTemplate& role);
-[[nodiscard]] std::vector<std::string> texts_of(const ModeTemplate& mode);
+std::vector<std::string> texts_of(const RoleTemplate& role);
+std::vector<std::string> texts_of(const ModeTemplate& mode);
 
 /// True when a text uses the placeholder.
-[[nodiscard]] bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder);
+bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder);
 /// All placeholders of these texts, found in one pass.
-[[nodiscard]] std::set<std::string> used_placeholders(const std::vector<std::string>& texts);
+std::set<std::string> used_placeholders(const std::vector<std::string>& texts);
 /// True when a text uses the port where the workers meet.
-[[nodiscard]] bool use_worker_port(const std::vector<std::string>& texts);
+bool use_worker_port(const std::vector<std::string>& texts);
 
 /// True when processes of the role run the command line's program.
-[[nodiscard]] bool runs_users_program(const RoleTemplate& role);
+bool runs_users_program(const RoleTemplate& role);
 
 /// The roles whose number may be given, in the order in which agents are numbered over them.
-[[nodiscard]] std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);
+std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);
 
 /// The names of the placeholders that any template may use.
-[[nodiscard]] const std::vector<std::string>& placeholder_names();
+const std::vector<std::string>& placeholder_names();
 
 /// `placeholder_names()` and those of a template with these parameters and roles.
-[[nodiscard]] std::vector<std::string> placeholder_names(const std::set<std::string>& parameters,
-                                                         const std::set<std::string>& roles);
+std::vector<std::string> placeholder_names(const std::set<std::string>& parameters, const std::set<std::string>& roles);
 
 /// Values of a template's parameters, by name.
 using Parameters = std::map<std::string, Sourced<std::string>>;
@@ -162,7 +161,7 @@ struct ModeRequest {
 };
 
 /// Reads the settings of a ModeRequest, except those of MPI.
-[[nodiscard]] ModeRequest read_mode_request(const Settings& settings);
+ModeRequest read_mode_request(const Settings& settings);
 
 /// The template to use and the reason.
 struct ChosenMode {
@@ -185,29 +184,29 @@ struct ChosenMode {
 
 /// True for MPI start methods that let any peer who connects execute commands: on several nodes they need a shared
 /// secret.
-[[nodiscard]] bool needs_token(const ChosenMode& chosen);
+bool needs_token(const ChosenMode& chosen);
 
 /// The names that `--mode` takes.
-[[nodiscard]] std::vector<std::string> mode_names();
+std::vector<std::string> mode_names();
 
 /// Replaces each "{name}" of `values`; "{{" and "}}" become braces. Placeholders known only at start, such as
 /// {worker_port} and {run_dir}, are marked for `fill_late` by a NUL byte, which no other text of a template or a plan
 /// can hold. Other unknown names stay as they are.
-[[nodiscard]] std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values);
+std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// Replaces placeholders in an argument or command of the user: all braces but those of a known "{name}" are text, and
 /// so is "${name}".
-[[nodiscard]] std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values);
+std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// The mark for a value that is not known yet.
-[[nodiscard]] std::string mark_deferred(std::string_view name);
+std::string mark_deferred(std::string_view name);
 
 /// Replaces the marks that have a value, in one pass: values are not searched for placeholders. A text that needs an
 /// empty value becomes empty.
-[[nodiscard]] std::string fill_late(std::string_view text, const std::map<std::string, std::string>& values);
+std::string fill_late(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// The text without marks, for people.
-[[nodiscard]] std::string readable(std::string text);
+std::string readable(std::string text);
 
 // The templates of templates/modes, embedded as JSON at build time by embed_templates.cpp.
 
@@ -217,6 +216,6 @@ struct BuiltinTemplate {
   std::string_view json;
 };
 
-[[nodiscard]] std::span<const BuiltinTemplate> builtin_templates();
+std::span<const BuiltinTemplate> builtin_templates();
 
 }  // namespace muster

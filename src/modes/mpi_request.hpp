@@ -57,13 +57,13 @@ inline constexpr const char* kProgramFolder = "program-folder";
 inline constexpr const char* kExportPrefix = "export:";
 
 /// The start methods to try, in this order: each is used where the previous ones do not work on all nodes.
-[[nodiscard]] std::vector<MpiStart> methods_of(const MpiRequest& request);
+std::vector<MpiStart> methods_of(const MpiRequest& request);
 
 /// "pmix", as `--mpi-start` takes it.
-[[nodiscard]] const char* name_of(MpiStart start);
+const char* name_of(MpiStart start);
 
 /// The built-in template of a start method.
-[[nodiscard]] const char* template_of(MpiStart method);
+const char* template_of(MpiStart method);
 
 /// Reads --mpi-start and the options for mpirun. Fails for an unknown start method.
 [[nodiscard]] Result<MpiRequest> read_mpi_request(const Settings& settings);

@@ -33,7 +33,7 @@ using Templates = std::map<std::string, TemplateDocument>;
 [[nodiscard]] Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name);
 
 /// The built-in templates, from which the user's templates may inherit.
-[[nodiscard]] Templates builtin_documents();
+Templates builtin_documents();
 
 // Strict readers of single fields of a template.
 
@@ -43,16 +43,16 @@ class Place {
   Place(const YamlDocument& document, std::string_view name) : document_(document), name_(name) {}
 
   /// "FILE:LINE: PATH MESSAGE".
-  [[nodiscard]] Error error(const std::string& path, const std::string& message) const;
+  Error error(const std::string& path, const std::string& message) const;
 
   /// "FILE:LINE: PATH".
-  [[nodiscard]] std::string at(const std::string& path) const;
+  std::string at(const std::string& path) const;
 
   /// Names that the template defines; placeholders may use them.
   std::set<std::string> parameters;
   std::set<std::string> roles;
 
-  [[nodiscard]] bool knows(const std::string& placeholder) const;
+  bool knows(const std::string& placeholder) const;
 
  private:
   const YamlDocument& document_;

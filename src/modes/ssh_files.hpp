@@ -45,12 +45,11 @@ inline constexpr const char* kClient = "ssh_config";
 
 /// Configuration of sshd: public keys only, one user, one port, and `kSession` whatever the client requests. `folder`
 /// contains no blanks.
-[[nodiscard]] std::string server_config(const std::string& folder, std::uint16_t port, const std::string& user);
+std::string server_config(const std::string& folder, std::uint16_t port, const std::string& user);
 
 /// An sh script that runs the client's command in `folder`, with these variables and without those of ssh. An sshd
 /// session does not have the node's environment, and orted is found there by PATH.
-[[nodiscard]] std::string session_script(const std::string& folder,
-                                         const std::map<std::string, std::string>& variables);
+std::string session_script(const std::string& folder, const std::map<std::string, std::string>& variables);
 
 /// Configuration of ssh for the nodes that have an sshd, by their names in the hostfile.
 [[nodiscard]] Result<std::string> client_config(const std::string& folder, const std::vector<SshNode>& nodes);
@@ -60,19 +59,19 @@ inline constexpr const char* kClient = "ssh_config";
 
 /// Makes node names unique for MPI, though two nodes may be on one machine: duplicates are renamed, and so is every
 /// "localhost" but the first, which mpirun takes for itself.
-[[nodiscard]] std::vector<std::string> name_apart(std::vector<std::string> names);
-[[nodiscard]] std::vector<std::string> host_names(const std::vector<NodePorts>& nodes);
+std::vector<std::string> name_apart(std::vector<std::string> names);
+std::vector<std::string> host_names(const std::vector<NodePorts>& nodes);
 
 /// Writes mpirun's hostfile: a line for each node, with its name unchanged and its slots.
-[[nodiscard]] std::string write_hostfile(const std::vector<NodePorts>& nodes);
+std::string write_hostfile(const std::vector<NodePorts>& nodes);
 
 /// Line of the hostfile that names the host, counted from 0; -1: none.
-[[nodiscard]] int find_in_hostfile(std::string_view hostfile, std::string_view host);
+int find_in_hostfile(std::string_view hostfile, std::string_view host);
 
 /// The smallest network with all these addresses, such as "10.0.0.0/22": the form in which Open MPI takes interfaces
 /// of several hosts, whatever their names. Where that would be nearly every network, each address by itself. Empty
 /// unless all are IPv4, because Open MPI reads only IPv4 networks.
-[[nodiscard]] std::string common_networks(const std::vector<std::string>& addresses);
+std::string common_networks(const std::vector<std::string>& addresses);
 
 /// The interfaces of a list such as "eth0,bond0" that exist here, and the missing ones: given a missing one, Open MPI
 /// runs without TCP.
@@ -80,6 +79,6 @@ struct NamedInterfaces {
   std::string here;
   std::string missing;
 };
-[[nodiscard]] NamedInterfaces find_interfaces(std::string_view names, const std::vector<std::string>& here);
+NamedInterfaces find_interfaces(std::string_view names, const std::vector<std::string>& here);
 
 }  // namespace muster::mpi

@@ -14,14 +14,14 @@ namespace muster {
 // Messages to the manager of an HAI task.
 
 /// A request as the manager reads it: its whole length as 8 characters, then a pickled {'source': source}.
-[[nodiscard]] std::string write_hai_request(std::string_view source);
+std::string write_hai_request(std::string_view source);
 
 /// Sends a request and waits some seconds for the length of an answer. Does not read the answer itself: it is a
 /// pickle, which could make us execute anything. Returns the error; empty: none.
-[[nodiscard]] std::string notify_hai_manager(const std::string& host, std::string_view source);
+std::string notify_hai_manager(const std::string& host, std::string_view source);
 
 /// "done" or the error; empty `problem`: no answer in time.
-[[nodiscard]] std::string describe_reply(const std::optional<std::string>& problem);
+std::string describe_reply(const std::optional<std::string>& problem);
 
 /// Polls the flag five times a second. A manager that is missing, answers nothing or something else changes nothing
 /// about the job.

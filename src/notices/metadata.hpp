@@ -22,7 +22,7 @@ namespace muster {
 inline constexpr std::size_t kMostMetadataBytes = 65'536;
 
 /// The name that users give it, "aws".
-[[nodiscard]] const char* name_of(Cloud cloud);
+const char* name_of(Cloud cloud);
 
 struct HttpAnswer {
   int status = 0;
@@ -49,7 +49,7 @@ class HttpReader {
 };
 
 /// A word that may go into a request header or be compared; empty: the answer has none.
-[[nodiscard]] std::optional<std::string> read_metadata_word(const HttpAnswer& answer);
+std::optional<std::string> read_metadata_word(const HttpAnswer& answer);
 
 /// Time from `now` until the machine is taken away; empty: it is not. Fails if the answer says neither. `own_name`:
 /// Azure's name of this machine, since its answer lists events of others as well; empty: every event counts.
@@ -70,7 +70,7 @@ struct MetadataReply {
 /// Queries 169.254.169.254 without a proxy; blocks.
 [[nodiscard]] Result<MetadataReply> ask_metadata_server(Cloud cloud);
 
-[[nodiscard]] std::string encode_reply(const Result<MetadataReply>& reply);
+std::string encode_reply(const Result<MetadataReply>& reply);
 [[nodiscard]] Result<MetadataReply> decode_reply(std::string_view bytes);
 
 /// Queries at once and every 5 seconds, each time in a helper process: a server that hangs blocks nothing else.

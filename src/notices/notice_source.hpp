@@ -46,16 +46,14 @@ class NoticeSource {
   virtual void on_suspended() { owner().note_source_done(); }
 
  protected:
-  [[nodiscard]] NoticeSourceOwner& owner() const { return owner_; }
+  NoticeSourceOwner& owner() const { return owner_; }
 
  private:
   NoticeSourceOwner& owner_;
 };
 
 /// Makes the sources that the options ask for; without any, nothing polls. All arguments outlive them.
-[[nodiscard]] std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
-                                                                             HelperProcesses& helpers,
-                                                                             const SuspendOptions& options,
-                                                                             NoticeSourceOwner& owner);
+std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io, HelperProcesses& helpers,
+                                                               const SuspendOptions& options, NoticeSourceOwner& owner);
 
 }  // namespace muster

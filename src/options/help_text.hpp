@@ -10,10 +10,10 @@
 namespace muster {
 
 /// Breaks text between words into lines of at most `width`.
-[[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 /// An option in --help: its spelling on the left, its text wrapped on the right.
-[[nodiscard]] std::string help_entry(const std::string& spelled, std::string_view help);
+std::string help_entry(const std::string& spelled, std::string_view help);
 
 /// A command that a shell completes.
 struct CompletedCommand {

@@ -20,12 +20,12 @@ inline constexpr const char* kParameterPrefix = "set:";
 class Settings {
  public:
   void set(const std::string& name, Sourced<std::string> value) { values_.insert_or_assign(name, std::move(value)); }
-  [[nodiscard]] std::optional<Sourced<std::string>> find(std::string_view name) const {
+  std::optional<Sourced<std::string>> find(std::string_view name) const {
     const auto at = values_.find(name);
     return at == values_.end() ? std::nullopt : std::optional(at->second);
   }
   /// The settings whose names begin with `start`, by name.
-  [[nodiscard]] std::map<std::string, Sourced<std::string>> starting_with(std::string_view start) const {
+  std::map<std::string, Sourced<std::string>> starting_with(std::string_view start) const {
     std::map<std::string, Sourced<std::string>> found;
     for (auto at = values_.lower_bound(start); at != values_.end() && std::string_view(at->first).starts_with(start);
          ++at) {
@@ -33,7 +33,7 @@ class Settings {
     }
     return found;
   }
-  [[nodiscard]] bool has(std::string_view name) const { return find(name).has_value(); }
+  bool has(std::string_view name) const { return find(name).has_value(); }
   /// Calls `visit` with each name and its value, in the order of the names.
   template <typename Visitor>
   void for_each(const Visitor& visit) const {
@@ -47,6 +47,6 @@ class Settings {
 };
 
 /// True when a switch is on: given as a flag, or as MUSTER_<NAME>=1.
-[[nodiscard]] bool is_on(const Settings& settings, std::string_view name);
+bool is_on(const Settings& settings, std::string_view name);
 
 }  // namespace muster

@@ -29,18 +29,18 @@ struct Option {
   char letter = '\0';                 ///< short form, if it has one
 
   /// True for an option with "[=VALUE]", which is also given without it.
-  [[nodiscard]] bool may_lack_value() const { return argument != nullptr && *argument == '['; }
+  bool may_lack_value() const { return argument != nullptr && *argument == '['; }
 
   /// True for an option with "VALUE ...", which may be given several times, each time with one value.
-  [[nodiscard]] bool may_repeat() const { return argument != nullptr && std::string_view(argument).ends_with(" ..."); }
+  bool may_repeat() const { return argument != nullptr && std::string_view(argument).ends_with(" ..."); }
 };
 
 /// Start of the settings with the values of an option that may repeat, in the order in which they were given. The
 /// option's own name holds the last one.
-[[nodiscard]] std::string prefix_of_repeated(std::string_view option);
+std::string prefix_of_repeated(std::string_view option);
 
 /// The values of an option in the order in which they were given; empty: it was not.
-[[nodiscard]] std::vector<Sourced<std::string>> values_of(const Option& option, const Settings& settings);
+std::vector<Sourced<std::string>> values_of(const Option& option, const Settings& settings);
 
 /// Reads the given options of this type of request, in the order of their rows.
 template <typename Request>
@@ -76,28 +76,27 @@ struct OptionTable {
   std::span<const OptionRemark> remarks{};       ///< for what would be unknown options without a near one
 
   /// Finds an option by its name; nullptr if there is none.
-  [[nodiscard]] const Option* find(std::string_view name) const;
-  [[nodiscard]] const Option* find_letter(char letter) const;
+  const Option* find(std::string_view name) const;
+  const Option* find_letter(char letter) const;
   /// The known name nearest to a mistyped one; empty unless it is near enough.
-  [[nodiscard]] std::optional<std::string> nearest(std::string_view typed) const;
+  std::optional<std::string> nearest(std::string_view typed) const;
 };
 
 /// "--nproc_per_node=4" becomes "--nproc-per-node=4"; the value is left alone.
-[[nodiscard]] std::string with_dashes(const std::string& token);
+std::string with_dashes(const std::string& token);
 
 /// "'--nnode'; did you mean '--nnodes'?" as an error of the command line. Without a near option `help` follows.
-[[nodiscard]] Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest,
-                                   const std::string& help);
+Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest, const std::string& help);
 
 /// The error for an option that `table` does not have, with the nearest one that it has.
-[[nodiscard]] Error unknown_own_option(const std::string& typed, const OptionTable& table);
+Error unknown_own_option(const std::string& typed, const OptionTable& table);
 
 /// The error where a script is missing and an option in `words` has taken it as its value, as behind an empty variable
 /// of the shell. Empty: none has.
-[[nodiscard]] std::optional<Error> find_taken_script(std::span<const std::string> words);
+std::optional<Error> find_taken_script(std::span<const std::string> words);
 
 /// True for "–nnodes" with an en dash, and for an option behind an invisible character.
-[[nodiscard]] bool looks_like_option(std::string_view word);
+bool looks_like_option(std::string_view word);
 
 /// Fails for a program's name such as "hostfile=hf", which is an option without its dashes. `find` gets a word with
 /// dashes and returns the option's spelling, or empty for another word.
@@ -108,7 +107,7 @@ struct OptionTable {
 /// Describes the first of muster's options behind the program: many users write them there, although they belong to
 /// the program, unread. `find` gets a word with dashes and returns the option's spelling, or empty for another word.
 /// Words behind "--" are skipped.
-[[nodiscard]] std::optional<std::string> describe_option_behind(
+std::optional<std::string> describe_option_behind(
     std::span<const std::string> program, const std::string& whose,
     const std::function<std::optional<std::string>(const std::string& typed)>& find);
 
@@ -116,7 +115,7 @@ struct OptionTable {
 [[nodiscard]] Result<std::vector<std::string>> split_words(const Sourced<std::string>& text);
 
 /// Joins words so that `split_words` returns them again.
-[[nodiscard]] std::string quoted_words(std::span<const std::string> words);
+std::string quoted_words(std::span<const std::string> words);
 
 /// Reads options of muster from tokens that do not include the program.
 [[nodiscard]] Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& table, Settings& settings);

@@ -35,7 +35,7 @@ class ByteSink {
   virtual ~ByteSink() = default;
 
   /// Returns the number of bytes taken; -1 with errno when none, EAGAIN when none for now.
-  [[nodiscard]] virtual ssize_t write_some(std::string_view bytes) = 0;
+  virtual ssize_t write_some(std::string_view bytes) = 0;
   /// Calls `on_ready` once, at the next change. `owner` outlives the sink.
   virtual void when_ready(SinkOwner& owner) = 0;
   /// Calls `on_loss` from now on. `owner` outlives the sink.
@@ -44,13 +44,13 @@ class ByteSink {
   /// Processes pending messages about the bytes that were taken.
   virtual void catch_up() {}
   /// True when all bytes that were taken have reached their destination.
-  [[nodiscard]] virtual bool has_written_all() const { return true; }
+  virtual bool has_written_all() const { return true; }
   /// Bytes that have reached their destination; grows as long as the file system responds.
-  [[nodiscard]] virtual std::uint64_t progress() const { return 0; }
+  virtual std::uint64_t progress() const { return 0; }
   /// The errno of a failure that was found after the bytes had been taken; 0: none.
-  [[nodiscard]] virtual int failure() const { return 0; }
+  virtual int failure() const { return 0; }
   /// True for a file, whose file system may hang for any time.
-  [[nodiscard]] virtual bool is_file() const { return false; }
+  virtual bool is_file() const { return false; }
 
   /// Cancels `when_ready`. Later bytes are taken only if that is possible at once.
   virtual void stop_waiting() = 0;
@@ -64,10 +64,10 @@ class NonblockingFd final : public ByteSink {
  public:
   NonblockingFd(boost::asio::io_context& io, int fd);
 
-  [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
+  ssize_t write_some(std::string_view bytes) override;
   void when_ready(SinkOwner& owner) override;
   void report_losses_to(SinkOwner& owner) override { losses_to_ = &owner; }
-  [[nodiscard]] int failure() const override { return failure_; }
+  int failure() const override { return failure_; }
   void stop_waiting() override;
 
  private:
@@ -79,7 +79,7 @@ class NonblockingFd final : public ByteSink {
   };
 
   void open(int fd, bool is_socket);
-  [[nodiscard]] bool watch(UniqueFd fd);
+  bool watch(UniqueFd fd);
 
   Kind kind_ = Kind::Direct;
   bool is_terminal_ = false;
@@ -101,15 +101,15 @@ struct WindowSize {
 };
 
 /// Empty when `fd` is not a terminal.
-[[nodiscard]] std::optional<WindowSize> window_size_of(int fd);
+std::optional<WindowSize> window_size_of(int fd);
 
 /// Width of a terminal; 0: unknown.
-[[nodiscard]] std::size_t columns_of(int fd);
+std::size_t columns_of(int fd);
 
 void set_window_size(int terminal, const WindowSize& size);
 
 /// The console size without the columns that the prefix of each line takes. Without a console: 24 rows of 80 columns,
 /// the size of the classic terminals.
-[[nodiscard]] WindowSize window_beside(const std::optional<WindowSize>& console, std::size_t prefix_columns);
+WindowSize window_beside(const std::optional<WindowSize>& console, std::size_t prefix_columns);
 
 }  // namespace muster

@@ -45,7 +45,7 @@ class LineFramer {
     are_marked_ = are_marked;
   }
   /// False: bytes pass unchanged, in the middle of a line too.
-  [[nodiscard]] bool has_whole_lines() const { return whole_lines_; }
+  bool has_whole_lines() const { return whole_lines_; }
 
   /// Appends to `out` the whole lines that `bytes` complete.
   void feed(std::string_view bytes, std::string& out);
@@ -54,7 +54,7 @@ class LineFramer {
   void finish(std::string& out);
 
   /// True when a progress bar is pending: bytes with a carriage return but no line end yet.
-  [[nodiscard]] bool has_progress() const { return has_return_; }
+  bool has_progress() const { return has_return_; }
 
   /// Appends the last complete step of a pending progress bar as a line.
   void flush_progress(std::string& out);
@@ -62,15 +62,15 @@ class LineFramer {
   /// For a terminal on which rows can be drawn: keeps text that the worker may still change apart from its lines
   /// (`row`).
   void draw_rows() { draws_ = true; }
-  [[nodiscard]] bool draws_rows() const { return draws_; }
+  bool draws_rows() const { return draws_; }
   /// The text that the worker may still change; empty when no row is drawn.
-  [[nodiscard]] std::string row() const { return drawn_ ? drawn_->row() : std::string(); }
+  std::string row() const { return drawn_ ? drawn_->row() : std::string(); }
 
   /// True when unfinished text is pending that a terminal should show after a quiet moment.
-  [[nodiscard]] bool has_unsettled() const;
+  bool has_unsettled() const;
   /// The time without bytes after which `show_unfinished` shows the unfinished line; empty: never. Doubles with
   /// each part of a line, so that a row of dots, one a second, does not become a line for each.
-  [[nodiscard]] std::optional<std::chrono::milliseconds> quiet_before_showing() const;
+  std::optional<std::chrono::milliseconds> quiet_before_showing() const;
   /// For a console that is no terminal: gives out the unfinished text as a line. What follows is the next line.
   void show_unfinished(std::string& out);
 
@@ -79,19 +79,19 @@ class LineFramer {
   /// To be called periodically: gives out lines that the worker has left for long.
   void settle(std::string& out);
   /// True when `settle` may give out more lines without new input.
-  [[nodiscard]] bool may_settle() const { return drawn_ && drawn_->may_settle(); }
+  bool may_settle() const { return drawn_ && drawn_->may_settle(); }
   /// True when an unfinished line is pending in which nothing was drawn, such as "(Pdb) ".
-  [[nodiscard]] bool has_prompt() const;
+  bool has_prompt() const;
   /// Appends the pending prompt without a line end. Text that follows begins with the prefix.
   void show_prompt(std::string& out);
 
  private:
-  [[nodiscard]] std::string_view feed_line(std::string_view bytes, std::string& out);
+  std::string_view feed_line(std::string_view bytes, std::string& out);
   void end_line(std::string_view line, std::string& out);
   void start_drawing(std::string& out);
   void draw(std::string_view bytes, std::string& out);
   void append_line(std::string_view line, std::string& out) const;
-  [[nodiscard]] bool marks_lines() const { return !prefix_.empty() || clock_.form != ConsoleTime::Off; }
+  bool marks_lines() const { return !prefix_.empty() || clock_.form != ConsoleTime::Off; }
   void keep(std::string_view bytes);
   void forget();
 
@@ -119,7 +119,7 @@ class Tail {
 
   /// The last lines, oldest first, valid UTF-8, without line ends. The first one may lack its beginning when the
   /// lines together exceed the memory.
-  [[nodiscard]] std::vector<std::string> lines() const;
+  std::vector<std::string> lines() const;
 
  private:
   std::string bytes_;
@@ -131,11 +131,11 @@ inline constexpr std::size_t kMostErrorFileBytes = std::size_t{1} << 20U;
 /// The message of a worker's error file, in one sentence; the known forms are those of torch.distributed.elastic:
 /// {"message": "text"} and {"message": {"message": "text", ...}}. Any other content, torn or binary, gives an empty
 /// text: it must not break the report.
-[[nodiscard]] std::string read_error_file(const std::string& content);
+std::string read_error_file(const std::string& content);
 
 /// The error file for the launcher above: the worker's own content, and, unless `error_code` is 0, `errorCode` in a
 /// message of the second form. JSON; empty for any other content.
 /// Source: dump_error_file in torch/distributed/elastic/multiprocessing/errors/error_handler.py of torch 2.13.
-[[nodiscard]] std::string pass_on_error_file(const std::string& content, int error_code);
+std::string pass_on_error_file(const std::string& content, int error_code);
 
 }  // namespace muster

@@ -43,29 +43,29 @@ class LogFiles : public QueueOwner {
   LogFiles& operator=(const LogFiles&) = delete;
 
   /// Requests a file. Its `opened` is set later.
-  [[nodiscard]] std::shared_ptr<LogFile> open(const std::string& path);
+  std::shared_ptr<LogFile> open(const std::string& path);
   void write(LogFile& file, std::string_view bytes);
   void close(const LogFile& file);
 
   /// True when every file is created or has failed, or when the file system has taken nothing for longer than the
   /// stall timeout, which is reported; otherwise `next` is called once that is so. Files of later attempts are not
   /// waited for: a job that has run once starts again without its disk.
-  [[nodiscard]] bool are_open(const std::function<void()>& next);
+  bool are_open(const std::function<void()>& next);
 
   /// True when the stall timeout has passed and the file system still does not respond.
-  [[nodiscard]] bool are_late() const { return is_late_; }
+  bool are_late() const { return is_late_; }
 
   /// Cancels the `next` of `are_open`.
   void stop_waiting();
 
-  [[nodiscard]] bool are_congested() const { return queue_ && queue_->is_congested(); }
+  bool are_congested() const { return queue_ && queue_->is_congested(); }
   /// The queue to the writer process; null: there is no file.
-  [[nodiscard]] OutputQueue* queue() { return queue_.get(); }
+  OutputQueue* queue() { return queue_.get(); }
 
   /// Stops waiting for the file system.
   void give_up();
   /// One sentence for all files that could not be created, and one for each that lacks bytes. Call it at the end.
-  [[nodiscard]] std::vector<std::string> describe_missing();
+  std::vector<std::string> describe_missing();
 
  private:
   /// Queued bytes, and where they end in the stream of commands.

@@ -32,7 +32,7 @@ class LossyFile {
   void write(std::string_view bytes);
 
  private:
-  [[nodiscard]] WriteResult end_torn_line();
+  WriteResult end_torn_line();
   void lose(std::string_view bytes);
 
   Write write_;

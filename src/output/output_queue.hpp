@@ -53,8 +53,8 @@ class OutputQueue : private SinkOwner {
               QueueOwner* owner = nullptr);
 
   /// Lines on the console.
-  [[nodiscard]] ConsoleLines& lines() { return lines_; }
-  [[nodiscard]] bool is_terminal() const { return lines_.is_terminal(); }
+  ConsoleLines& lines() { return lines_; }
+  bool is_terminal() const { return lines_.is_terminal(); }
 
   /// Queues bytes of a single writer and writes as much as possible. False: they are dropped.
   bool write(std::string_view bytes);
@@ -68,35 +68,33 @@ class OutputQueue : private SinkOwner {
   /// Queues a message of muster on a line of its own, ending a line that is open.
   void write_message(std::string_view line);
 
-  [[nodiscard]] bool is_congested() const { return state_ == State::Flowing && queued() > kMost; }
+  bool is_congested() const { return state_ == State::Flowing && queued() > kMost; }
   /// True when no byte is pending that could still be written.
-  [[nodiscard]] bool is_drained() const {
-    return state_ != State::Flowing || (queued() == 0 && byte_sink_->has_written_all());
-  }
+  bool is_drained() const { return state_ != State::Flowing || (queued() == 0 && byte_sink_->has_written_all()); }
   /// As `is_drained`, after processing pending messages of the device, such as a full disk. When false,
   /// `on_queue_drained` is called once.
-  [[nodiscard]] bool drain();
+  bool drain();
   /// True when no more bytes will be shown.
-  [[nodiscard]] bool is_broken() const { return state_ == State::Broken; }
-  [[nodiscard]] bool is_stalled() const { return state_ == State::Stalled; }
+  bool is_broken() const { return state_ == State::Broken; }
+  bool is_stalled() const { return state_ == State::Stalled; }
 
-  [[nodiscard]] const std::string& name() const { return names_.name; }
+  const std::string& name() const { return names_.name; }
   /// True when the device is a file whose file system has not taken everything yet.
-  [[nodiscard]] bool awaits_file() const {
+  bool awaits_file() const {
     return state_ != State::Broken && byte_sink_->is_file() && (queued() > 0 || !byte_sink_->has_written_all());
   }
   /// Total bytes that were accepted, and total bytes that have arrived.
-  [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
-  [[nodiscard]] std::uint64_t arrived() const { return byte_sink_ ? byte_sink_->progress() : 0; }
+  std::uint64_t accepted() const { return accepted_; }
+  std::uint64_t arrived() const { return byte_sink_ ? byte_sink_->progress() : 0; }
 
   /// Gives up at the end of the job: drops queued bytes and waits for nothing any more. Later bytes are written if
   /// they are taken at once. Returns the number of dropped lines that were not reported yet; the caller reports them.
   std::uint64_t discard();
   /// As `discard`, and also stops writing: the file system is not waited for.
   std::uint64_t give_up();
-  [[nodiscard]] std::string describe_dropped(std::uint64_t lines) const;
+  std::string describe_dropped(std::uint64_t lines) const;
   /// One sentence for the lines that a full disk has not taken since the last call; empty: there are none.
-  [[nodiscard]] std::string take_lost();
+  std::string take_lost();
 
  private:
   enum class State {
@@ -108,12 +106,12 @@ class OutputQueue : private SinkOwner {
   static constexpr std::size_t kMost = std::size_t{1} << 20U;           ///< congested above
   static constexpr std::size_t kWritableBelow = std::size_t{1} << 18U;  ///< `on_queue_writable` is called below
 
-  [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
+  std::size_t queued() const { return queue_.size() - written_; }
   bool put(std::string_view bytes);
-  [[nodiscard]] std::string end_line();
+  std::string end_line();
   void enqueue(std::string_view bytes);
-  [[nodiscard]] std::string_view write_now(std::string_view bytes);
-  [[nodiscard]] ssize_t write_some(std::string_view bytes);
+  std::string_view write_now(std::string_view bytes);
+  ssize_t write_some(std::string_view bytes);
   void flush();
   void shrink();
   void note_progress(std::size_t bytes);

@@ -37,22 +37,22 @@ class OutputQueues : public QueueOwner {
   /// Called when a queue takes bytes again, or has failed for good.
   std::function<void()> on_writable;
 
-  [[nodiscard]] OutputQueue& error() { return *error_; }
+  OutputQueue& error() { return *error_; }
   /// Same object as `error()` when both streams are the same file.
-  [[nodiscard]] OutputQueue& out() { return out_ ? *out_ : *error_; }
-  [[nodiscard]] LogFiles& logs() { return logs_; }
+  OutputQueue& out() { return out_ ? *out_ : *error_; }
+  LogFiles& logs() { return logs_; }
 
   /// Descriptor of a stream; 2 for both streams when they are the same file.
-  [[nodiscard]] int descriptor(bool is_error) const;
+  int descriptor(bool is_error) const;
 
   /// Adjusts both consoles to the remote launcher's terminals, which show their output among lines that begin with a
   /// host name.
   void watch_launcher_terminals(const Terminals& terminals);
 
   /// True when every queue has written all that it will; otherwise `next` is called later.
-  [[nodiscard]] bool drain(const std::function<void()>& next);
+  bool drain(const std::function<void()>& next);
   /// Names the queues that are not drained, such as "the last lines for standard output".
-  [[nodiscard]] std::vector<std::string> describe_undrained();
+  std::vector<std::string> describe_undrained();
 
   /// Starts the drain deadline: files whose file system makes no progress for `timeout`, which all files share, are
   /// given up. A slow file that makes progress is written to the end. From here on only the exit report writes.
@@ -60,24 +60,24 @@ class OutputQueues : public QueueOwner {
   /// Grants a little more time for the messages of the exit report.
   void extend_deadline();
   /// Time until the rest is discarded.
-  [[nodiscard]] Duration time_left() const { return left_; }
+  Duration time_left() const { return left_; }
 
   /// Stops waiting for consoles: bytes that they have not taken are dropped and counted.
   void discard_consoles();
   /// One sentence for each file that lacks bytes, and for each console with dropped lines that were not reported yet.
   /// Call it at the end.
-  [[nodiscard]] std::vector<std::string> describe_losses();
+  std::vector<std::string> describe_losses();
 
  private:
   void on_queue_writable() override;
   void on_queue_drained() override;
-  [[nodiscard]] std::vector<OutputQueue*> all();
+  std::vector<OutputQueue*> all();
   void note_loss(const OutputQueue& console, std::uint64_t lines);
   void give_up(OutputQueue& queue);
 
   // The drain deadline.
-  [[nodiscard]] std::vector<OutputQueue*> awaited();
-  [[nodiscard]] std::uint64_t arrived();
+  std::vector<OutputQueue*> awaited();
+  std::uint64_t arrived();
   void poll_later();
   void check_progress();
 
@@ -93,6 +93,6 @@ class OutputQueues : public QueueOwner {
 };
 
 /// Reports whether our standard output and standard error are terminals.
-[[nodiscard]] Terminals find_terminals();
+Terminals find_terminals();
 
 }  // namespace muster

@@ -68,22 +68,22 @@ class PipeReader {
   void close();
 
   /// True when all streams of a worker have ended.
-  [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
+  bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
   /// Does not count what comes by then as output of a worker: something else has made it write.
   void disregard_output_until(std::chrono::steady_clock::time_point time) { disregard_until_ = time; }
   /// Time of a worker's last output; empty: none yet.
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;
+  std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;
   /// True when a console that shows this worker has not taken everything yet.
-  [[nodiscard]] bool waits_for_console(std::size_t worker) const;
+  bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.
-  [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
+  std::vector<std::string> last_lines(std::size_t worker) const;
   /// To be called before the workers get a stop signal: what they write from now on may be the answer to it.
   void note_stop();
   /// The last lines before that, if the last of them had just been written; else none.
-  [[nodiscard]] std::vector<std::string> last_lines_before_stop(std::size_t worker) const;
+  std::vector<std::string> last_lines_before_stop(std::size_t worker) const;
 
  protected:
-  [[nodiscard]] OutputQueues& queues() const { return output_.queues; }
+  OutputQueues& queues() const { return output_.queues; }
 
  private:
   struct Stream;
@@ -93,7 +93,7 @@ class PipeReader {
     End
   };
 
-  [[nodiscard]] static bool may_read(const Stream& stream);
+  static bool may_read(const Stream& stream);
   void wait_for(Stream& stream);
   void resume();
   ReadResult read_once(Stream& stream);

@@ -63,12 +63,12 @@ class StreamLines {
 
   /// Keeps the last lines for `lines_before_stop`.
   void note_stop() { lines_before_stop_ = tail_.lines(); }
-  [[nodiscard]] const std::vector<std::string>& lines_before_stop() const { return lines_before_stop_; }
-  [[nodiscard]] std::vector<std::string> last_lines() const { return tail_.lines(); }
+  const std::vector<std::string>& lines_before_stop() const { return lines_before_stop_; }
+  std::vector<std::string> last_lines() const { return tail_.lines(); }
 
-  [[nodiscard]] bool draws_rows() const { return route.console != nullptr && route.framer.draws_rows(); }
+  bool draws_rows() const { return route.console != nullptr && route.framer.draws_rows(); }
   /// True when a console or the log files have not taken earlier bytes yet, so that no more are to be read.
-  [[nodiscard]] bool is_congested() const;
+  bool is_congested() const;
 
   StreamRoute route;
 
@@ -80,11 +80,11 @@ class StreamLines {
   void empty_lines();
   void watch_progress();
   void watch_unfinished();
-  [[nodiscard]] std::optional<std::chrono::milliseconds> quiet_before_showing() const;
+  std::optional<std::chrono::milliseconds> quiet_before_showing() const;
   void show_unfinished();
   void watch_unsettled();
   void show_begun();
-  [[nodiscard]] bool is_asked() const;
+  bool is_asked() const;
 
   LineOutput& output_;
   std::size_t number_;

@@ -27,11 +27,11 @@ class WorkerStreams : public PipeReader {
 
   /// Requests the log files of all workers. True when each is created or has failed; otherwise `next` is called once
   /// that is so, or after a timeout.
-  [[nodiscard]] bool open_files(const std::function<void()>& next);
+  bool open_files(const std::function<void()>& next);
   /// Cancels the `next` of `open_files`.
   void stop_opening() { queues().logs().stop_waiting(); }
   /// Returns how to connect a worker's streams.
-  [[nodiscard]] OutputConnection connection_of(std::size_t worker) const;
+  OutputConnection connection_of(std::size_t worker) const;
   /// Starts reading a worker's streams; `ends` were made as `connection_of` says. Fails when a log file could not be
   /// created.
   [[nodiscard]] Result<> connect(std::size_t worker, StreamEnds ends);
@@ -44,11 +44,11 @@ class WorkerStreams : public PipeReader {
   void finish();
 
  private:
-  [[nodiscard]] Destination destination(std::size_t worker, bool is_error) const;
+  Destination destination(std::size_t worker, bool is_error) const;
   /// True when the worker may read the terminal's input.
-  [[nodiscard]] bool is_typed_to(std::size_t worker) const;
-  [[nodiscard]] StreamTarget target(std::size_t worker, bool is_error) const;
-  [[nodiscard]] StreamRoute make_route(std::size_t worker, bool is_error) const;
+  bool is_typed_to(std::size_t worker) const;
+  StreamTarget target(std::size_t worker, bool is_error) const;
+  StreamRoute make_route(std::size_t worker, bool is_error) const;
   /// The routes of one worker before its start.
   struct Routes {
     std::optional<StreamRoute> out;  ///< empty when both streams are one
@@ -59,10 +59,10 @@ class WorkerStreams : public PipeReader {
   void open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined);
   void open_filtered(StreamRoute& route);
   /// Opens a log file, whose path in the plan is relative to the log directory.
-  [[nodiscard]] std::shared_ptr<LogFile> open_file(const std::string& path);
-  [[nodiscard]] bool has_prefix(const WorkerPlan& planned) const;
-  [[nodiscard]] std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;
-  [[nodiscard]] std::string coloured(const std::string& text, const StreamRoute& route) const;
+  std::shared_ptr<LogFile> open_file(const std::string& path);
+  bool has_prefix(const WorkerPlan& planned) const;
+  std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;
+  std::string coloured(const std::string& text, const StreamRoute& route) const;
   void set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const;
 
   const LaunchPlan& plan_;
@@ -75,6 +75,6 @@ class WorkerStreams : public PipeReader {
 
 /// The worker that alone reads standard input, and so owns the terminal: the chosen one, otherwise a single one;
 /// empty: none. The chosen one may be missing, because this node may get fewer workers than expected.
-[[nodiscard]] std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options);
+std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options);
 
 }  // namespace muster

@@ -112,7 +112,7 @@ constexpr int kTries = 10;
 class LogFolders {
  public:
   /// Opens the folder, and makes it and those above it. Empty: errno has the reason.
-  [[nodiscard]] UniqueFd open(const fs::path& folder) {
+  UniqueFd open(const fs::path& folder) {
     std::vector<fs::path> below;  // the innermost first
     fs::path known = folder;
     for (; !held_.contains(known) && known != known.parent_path(); known = known.parent_path()) {
@@ -134,7 +134,7 @@ class LogFolders {
  private:
   static constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
-  [[nodiscard]] UniqueFd open_in(int parent, const fs::path& name) const {
+  UniqueFd open_in(int parent, const fs::path& name) const {
     const int how = kFolder | (is_first_ || ::geteuid() != 0 || is_writable_by_alone(parent, 0) ? 0 : O_NOFOLLOW);
     const char* const shown = name.empty() ? "." : name.c_str();  // of a path that ends with a slash
     UniqueFd found(::openat(parent, shown, how));

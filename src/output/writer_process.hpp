@@ -33,20 +33,18 @@ class SharedRingBuffer {
   [[nodiscard]] static Result<SharedRingBuffer> make();
 
   /// Puts in as many bytes as there is room for, and returns their number.
-  [[nodiscard]] std::size_t put(std::string_view bytes);
+  std::size_t put(std::string_view bytes);
   /// The next bytes, in one piece. Empty: there are none.
-  [[nodiscard]] std::string_view next() const;
+  std::string_view next() const;
   /// Removes the first `count` of these bytes.
   void take(std::size_t count);
 
   /// Total bytes that were removed.
-  [[nodiscard]] std::uint64_t taken() const { return shared_->taken.load(); }
+  std::uint64_t taken() const { return shared_->taken.load(); }
   /// Bytes in the buffer.
-  [[nodiscard]] std::size_t size() const {
-    return static_cast<std::size_t>(shared_->put.load() - shared_->taken.load());
-  }
+  std::size_t size() const { return static_cast<std::size_t>(shared_->put.load() - shared_->taken.load()); }
   /// Line ends in the buffer.
-  [[nodiscard]] std::uint64_t lines() const;
+  std::uint64_t lines() const;
 
   /// Set while the consumer sleeps and needs to be woken.
   std::atomic<bool>& reader_sleeps() { return shared_->reader_sleeps; }
@@ -110,14 +108,14 @@ class WriterProcess final : public ByteSink {
   /// Called with each message that is more than progress.
   std::function<void(const WriterStatus&)> on_status;
 
-  [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
+  ssize_t write_some(std::string_view bytes) override;
   void when_ready(SinkOwner& owner) override;
   void report_losses_to(SinkOwner& owner) override { losses_to_ = &owner; }
   void catch_up() override { (void)take_statuses(); }
-  [[nodiscard]] bool has_written_all() const override { return ring_.size() == 0; }
-  [[nodiscard]] std::uint64_t progress() const override { return ring_.taken(); }
-  [[nodiscard]] int failure() const override { return failure_; }
-  [[nodiscard]] bool is_file() const override { return true; }
+  bool has_written_all() const override { return ring_.size() == 0; }
+  std::uint64_t progress() const override { return ring_.taken(); }
+  int failure() const override { return failure_; }
+  bool is_file() const override { return true; }
   void stop_waiting() override { waiting_ = nullptr; }
   std::uint64_t give_up() override;
 

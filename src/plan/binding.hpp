@@ -59,7 +59,7 @@ struct BoundProcesses {
 };
 
 /// Gives accelerator i to process i.
-[[nodiscard]] BoundProcesses one_each(int workers);
+BoundProcesses one_each(int workers);
 
 /// Bindings of the processes of this node.
 struct NodeBinding {

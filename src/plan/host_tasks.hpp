@@ -23,19 +23,17 @@ struct RolePlace {
 };
 
 /// One RolePlace per role of the template, for this node.
-[[nodiscard]] std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster,
-                                                 const Placement& placement);
+std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement);
 
 /// Sorted global ranks of the node's processes, where no rank table gives them.
-[[nodiscard]] std::vector<int> ranks_at(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement);
+std::vector<int> ranks_at(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement);
 
 /// The endpoint "host:port" of each listening process, by role and by position within the role: the platform's, else
 /// the ports that the nodes have reserved. Empty while they are unknown.
-[[nodiscard]] std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster,
-                                                        const Placement& placement);
+std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement);
 
 /// Number of processes on each node, by node rank; empty while it is unknown.
-[[nodiscard]] std::vector<int> find_slots(const Cluster& cluster, const Placement& placement);
+std::vector<int> find_slots(const Cluster& cluster, const Placement& placement);
 
 /// Position of a process among the nodes that have a process with its local rank, and the number of these nodes.
 struct CrossPlace {
@@ -44,15 +42,15 @@ struct CrossPlace {
 };
 
 /// Position of the process with this local rank on this node; `slots` is by node rank.
-[[nodiscard]] CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank);
+CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank);
 
 /// TF_CONFIG of one process. Evaluators are in no cluster but their own.
 /// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
-[[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index);
+std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index);
 
 /// The platform's TF_CONFIG without roles that have no process, and, except for evaluators, without the evaluators.
 /// The rest stays, because it may hold more than the places of tasks.
-[[nodiscard]] std::string task_config_of_platform(std::string_view given, std::string_view role);
+std::string task_config_of_platform(std::string_view given, std::string_view role);
 
 // Finds the accelerator of a process, and its NUMA nodes.
 
@@ -67,10 +65,10 @@ struct Locality {
 
 /// The localities of this node: one per visible accelerator, repeated from the first when there are more `workers`.
 /// Without accelerators the workers are spread over the NUMA nodes in blocks of equal size.
-[[nodiscard]] std::vector<Locality> find_localities(const Topology& topology, const Snapshot& snapshot, int workers);
+std::vector<Locality> find_localities(const Topology& topology, const Snapshot& snapshot, int workers);
 
 /// A notice for the user when the runtime may number the GPUs of this host in another order than muster does.
-[[nodiscard]] std::string order_notice(const Topology& topology, const Snapshot& snapshot);
+std::string order_notice(const Topology& topology, const Snapshot& snapshot);
 
 // Divides a host among agents.
 
@@ -83,15 +81,15 @@ struct HostTasks {
   std::string cores_text;   ///< "8 of 64 allowed cores"
 
   /// The local rank, on the host, of this agent's i-th process.
-  [[nodiscard]] int local_rank(int i) const { return share.local_rank.value + i * share.local_size.value; }
+  int local_rank(int i) const { return share.local_rank.value + i * share.local_size.value; }
 
   /// The index of a process's accelerator among those visible to it: a platform may show each process only its own.
-  [[nodiscard]] int device(int local_rank) const {
+  int device(int local_rank) const {
     return is_shared && visible_devices > 0 ? local_rank % visible_devices : local_rank;
   }
 };
 
-[[nodiscard]] HostTasks find_host_tasks(const PlanInput& input);
+HostTasks find_host_tasks(const PlanInput& input);
 
 // Chooses CPUs by the forms of --numa-binding.
 
@@ -101,11 +99,11 @@ struct HostTasks {
                                                         const Source& source);
 
 /// The CPUs of these NUMA nodes that this process may use, sorted.
-[[nodiscard]] std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int>& nodes);
+std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int>& nodes);
 
 /// The NUMA nodes that a form adds to these, sorted: `socket` adds all nodes of their packages.
-[[nodiscard]] std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes);
+std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes);
 
-[[nodiscard]] const char* name_of(NumaForm form);
+const char* name_of(NumaForm form);
 
 }  // namespace muster

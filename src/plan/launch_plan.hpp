@@ -73,7 +73,7 @@ struct JobRequest {
 
 /// The first attempt, assuming that all nodes take part with the cluster's numbers of slots. A node without a rank is
 /// placed as node 0.
-[[nodiscard]] Placement assume_placement(const Cluster& cluster);
+Placement assume_placement(const Cluster& cluster);
 
 /// Paths of the files for standard output and standard error. Relative paths are below the log directory that is
 /// created where logs are wanted without a named directory, or below muster's own directory.
@@ -82,7 +82,7 @@ struct StreamLogs {
   std::string err;
 
   /// True when one file takes the lines of both streams.
-  [[nodiscard]] bool are_joined() const { return out == err; }
+  bool are_joined() const { return out == err; }
   bool operator==(const StreamLogs&) const = default;
 };
 
@@ -143,7 +143,7 @@ struct LaunchPlan {
   std::string mpi_job;                ///< the PMIx namespace, which must be known to the nodes of the job only
   bool awaits_table = false;          ///< a rank table that is not here yet decides the workers
 
-  [[nodiscard]] bool needs_service(const std::string& name) const { return contains(services, name); }
+  bool needs_service(const std::string& name) const { return contains(services, name); }
 
   /// True inside another launcher's worker: environment and output pass unchanged.
   bool is_transparent = false;
@@ -161,7 +161,7 @@ struct PlanInput {
 };
 
 /// The accelerators of this node's processes: the rank table's in a job that has one, unknown until it is read.
-[[nodiscard]] BoundProcesses processes_to_bind(const PlanInput& input);
+BoundProcesses processes_to_bind(const PlanInput& input);
 
 /// Fails with `BadUsage` for requests that the mode or this node cannot satisfy: an unknown role that decides
 /// success, an unknown placeholder, devices to be shown one by one. Call it before `make_plan`, which relies on it.
@@ -180,17 +180,17 @@ struct PlanInput {
 /// Makes the plan. Pure: the same input gives the same plan, so the agents of a job agree on everything that the
 /// placement leaves open. Within a role, global ranks are contiguous on a node and follow node rank. If no role of
 /// the template decides success, all of them do.
-[[nodiscard]] LaunchPlan make_plan(const PlanInput& input, const Placement& placement);
+LaunchPlan make_plan(const PlanInput& input, const Placement& placement);
 
 /// Makes the plan for the assumed placement.
-[[nodiscard]] LaunchPlan make_plan(const PlanInput& input);
+LaunchPlan make_plan(const PlanInput& input);
 
 /// The most listening processes that a node may get, whatever its rank and number of nodes (from `least_nodes` up).
-[[nodiscard]] int most_listeners(const ModeTemplate& mode, const Cluster& cluster);
+int most_listeners(const ModeTemplate& mode, const Cluster& cluster);
 
 /// The plan inside another launcher's worker: exactly one process, with the inherited environment minus muster's own
 /// options, which no worker gets.
-[[nodiscard]] LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot);
+LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot);
 
 /// Fills the placeholders known only at start, such as {worker_port} and {run_dir}, where the template put them.
 /// Similar text from the user, a platform, or "{{" and "}}" stays. A text that needs an empty value becomes empty as
@@ -198,13 +198,13 @@ struct PlanInput {
 void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
 /// The document of `muster explain --json`: the decisions, and the values that were found and not used.
-[[nodiscard]] json::value to_explanation(const LaunchPlan& plan);
+json::value to_explanation(const LaunchPlan& plan);
 
 /// Arguments with masked secrets, because users paste plans into tickets: the x of "--api-token=x", "TOKEN=x" and
 /// "wandb.api_key=x", and the argument behind "--password". Valid UTF-8.
-[[nodiscard]] std::vector<std::string> masked_arguments(const std::vector<std::string>& argv);
+std::vector<std::string> masked_arguments(const std::vector<std::string>& argv);
 
 /// The document of `muster plan --json`. Secrets are masked.
-[[nodiscard]] json::value to_document(const LaunchPlan& plan);
+json::value to_document(const LaunchPlan& plan);
 
 }  // namespace muster

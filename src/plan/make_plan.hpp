@@ -22,7 +22,7 @@ void add_taskd_notice(LaunchPlan& plan, const Snapshot& snapshot);
 void add_binding_notice(LaunchPlan& plan, const JobRequest& job);
 
 /// The inherited variables that are muster's own options; no worker gets them.
-[[nodiscard]] std::vector<std::string> own_variables(const Snapshot& snapshot);
+std::vector<std::string> own_variables(const Snapshot& snapshot);
 
 // Ranks and devices by a rank table.
 
@@ -30,13 +30,13 @@ void add_binding_notice(LaunchPlan& plan, const JobRequest& job);
 void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input);
 
 /// True for a job that reads a rank table, now or at the start.
-[[nodiscard]] bool reads_table(const PlanInput& input);
+bool reads_table(const PlanInput& input);
 
 /// True where only a rank table that is not here yet decides the number of workers.
-[[nodiscard]] bool awaits_table(const PlanInput& input, bool takes_table);
+bool awaits_table(const PlanInput& input, bool takes_table);
 
 /// The runtime's number of the device of each process on this node; empty: no table assigns devices.
-[[nodiscard]] std::vector<int> runtime_devices(const PlanInput& input);
+std::vector<int> runtime_devices(const PlanInput& input);
 
 // The processes of one role on this node.
 

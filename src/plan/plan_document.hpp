@@ -18,14 +18,14 @@ struct LogOwner {
 };
 
 /// The directory for the files of an attempt. `run_id` is the job's name, or its mark until the start.
-[[nodiscard]] std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id);
+std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id);
 
 /// The log files of a process; `folder` is the attempt's.
-[[nodiscard]] StreamLogs name_logs(const JobRequest& job, const std::string& folder, const LogOwner& owner);
+StreamLogs name_logs(const JobRequest& job, const std::string& folder, const LogOwner& owner);
 
 /// The file where a process writes its error, as an absolute path, because the process may change its directory.
 /// Empty: the mode has no such file, or no files are wanted.
-[[nodiscard]] std::string name_error_file(const RolePlan& shared, const Values& values);
+std::string name_error_file(const RolePlan& shared, const Values& values);
 
 /// Names the files of the plan that are not of one process. `folder` is the attempt's.
 void name_node_files(LaunchPlan& plan, const JobRequest& job, const std::string& folder);

@@ -52,7 +52,7 @@ struct Cluster {
   std::vector<UnusedValue> lost;                  ///< relevant values that were not used
 
   /// A node without a rank is placed as if it were node 0.
-  [[nodiscard]] NodeRank assumed_rank() const { return node.rank.value_or(NodeRank{0}); }
+  NodeRank assumed_rank() const { return node.rank.value_or(NodeRank{0}); }
 };
 
 /// Facts of the mode that the nodes must agree on, or that the description depends on.
@@ -83,7 +83,7 @@ struct ModeFacts {
                                                const std::vector<std::string>& roles = {});
 
 /// All values about nodes in these surroundings, for cases in which nothing could be decided.
-[[nodiscard]] std::vector<UnusedValue> seen_of_nodes(const Snapshot& snapshot, const std::string& why);
+std::vector<UnusedValue> seen_of_nodes(const Snapshot& snapshot, const std::string& why);
 
 /// A variable that describes nodes and names no platform: RANK, WORLD_SIZE, TF_CONFIG and the like.
 struct BareSign {
@@ -93,13 +93,13 @@ struct BareSign {
 };
 
 /// A bare variable that would describe the nodes here if no platform's own variables do.
-[[nodiscard]] std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings& settings);
+std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings& settings);
 
 /// True when another launcher has set these variables for one of its workers: LOCAL_RANK and LOCAL_WORLD_SIZE are
 /// plain integers. (The Ascend operator's LOCAL_RANK is a list, and no such sign.)
-[[nodiscard]] bool is_already_worker(const Snapshot& snapshot);
+bool is_already_worker(const Snapshot& snapshot);
 
 /// The names that `--platform` takes.
-[[nodiscard]] std::vector<std::string> platform_names();
+std::vector<std::string> platform_names();
 
 }  // namespace muster

@@ -23,7 +23,7 @@ struct ReplacedPlatform {
                                                                      const PlatformFacts& facts);
 
 /// The platform's hosts by node rank, where they fit the line: the same nodes, rank and leader; else empty.
-[[nodiscard]] std::optional<Sourced<std::vector<std::string>>> hosts_that_fit(const ReplacedPlatform& replaced,
-                                                                              const PlatformFacts& facts);
+std::optional<Sourced<std::vector<std::string>>> hosts_that_fit(const ReplacedPlatform& replaced,
+                                                                const PlatformFacts& facts);
 
 }  // namespace muster

@@ -15,7 +15,7 @@ namespace muster {
                                 const OptionNames& names);
 
 /// Adds the platform's command that starts the line on each node; only the text where there is none.
-[[nodiscard]] std::string with_advice(const std::string& text, const PlatformFacts& facts, const OptionNames& names);
+std::string with_advice(const std::string& text, const PlatformFacts& facts, const OptionNames& names);
 
 // Checks that nodes can meet at the leader's address.
 

@@ -19,7 +19,7 @@ struct RoleSize {
 };
 
 /// "chief=1,worker=2".
-[[nodiscard]] std::string to_text(const std::vector<RoleSize>& sizes);
+std::string to_text(const std::vector<RoleSize>& sizes);
 
 /// The host:port addresses on which the processes of a role listen, in the order of their indices.
 struct RoleEndpoints {

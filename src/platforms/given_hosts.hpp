@@ -50,7 +50,7 @@ inline constexpr const char* kMayOversubscribe = "may-oversubscribe";
 inline constexpr const char* kDealtByMpirun = "dealt-by-mpirun";
 
 /// ", or --oversubscribe" where the launcher has that option, to follow a number of slots; else empty.
-[[nodiscard]] std::string or_oversubscribe(const Settings& settings);
+std::string or_oversubscribe(const Settings& settings);
 
 /// A platform that starts muster on each node of a job by itself.
 struct Starter {
@@ -60,16 +60,16 @@ struct Starter {
 };
 
 /// Error for a host list on the command line under such a platform; names the option that decides.
-[[nodiscard]] Error refuse_list(const Sourced<std::string>& list, const Starter& starter);
+Error refuse_list(const Sourced<std::string>& list, const Starter& starter);
 
 /// Empty: no such platform started this process.
-[[nodiscard]] std::optional<Starter> find_starter(const Snapshot& snapshot);
+std::optional<Starter> find_starter(const Snapshot& snapshot);
 
 /// More slots than any machine has: a larger number is probably a port.
 inline constexpr int kMostSlotsOfHost = 1024;
 
 /// The fault of a list's word "HOST" or "HOST:N", to be read after "expected".
-[[nodiscard]] std::string expected_of_host(const std::string& word);
+std::string expected_of_host(const std::string& word);
 
 /// Reads --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".
 [[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_option(const Sourced<std::string>& text);

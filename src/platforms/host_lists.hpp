@@ -18,16 +18,16 @@ namespace muster {
 using HostList = Sourced<std::vector<std::string>>;
 
 /// Splits at blanks and line ends, including Unicode's; drops a byte order mark.
-[[nodiscard]] std::vector<std::string> words_of(std::string_view given);
+std::vector<std::string> words_of(std::string_view given);
 
 /// Splits at commas, blanks and line ends; two commas have an empty text between them.
-[[nodiscard]] std::vector<std::string> listed_words(std::string_view text);
+std::vector<std::string> listed_words(std::string_view text);
 
 /// Reads "a,b,c" or "a b c", or a name on each line, as Volcano's svc plugin and others write it.
 [[nodiscard]] Result<HostList> read_host_list(const Sourced<std::string>& text);
 
 /// Names of the tasks whose host files Volcano mounts.
-[[nodiscard]] std::vector<std::string> volcano_tasks(const Snapshot& snapshot);
+std::vector<std::string> volcano_tasks(const Snapshot& snapshot);
 
 /// The host file that Volcano mounts for a task; empty when there is none.
 [[nodiscard]] Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const std::string& task);
@@ -44,7 +44,7 @@ using HostList = Sourced<std::vector<std::string>>;
 [[nodiscard]] Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, const std::string& name);
 
 /// The beginning of a text that may be very long, for messages.
-[[nodiscard]] std::string shortened(const std::string& text);
+std::string shortened(const std::string& text);
 
 /// A host, and the number of workers that the list gives it; empty: not in the list.
 struct HostSlots {
@@ -60,7 +60,7 @@ struct HostSlots {
 using SlotList = Sourced<std::vector<HostSlots>>;
 
 /// The host names without slots.
-[[nodiscard]] HostList hosts_of(const SlotList& list);
+HostList hosts_of(const SlotList& list);
 
 /// Expands Slurm's compressed list: "n[1-3,07],m2-[0-1]". Order and duplicates stay, also the order in which Slurm
 /// counts several brackets. A text after the last bracket is accepted, as by newer Slurms.
@@ -95,7 +95,7 @@ struct BatchHosts {
 
 /// Position of this host in the list: by its exact name, else by any name or address that means it. Empty where it is
 /// missing or ambiguous.
-[[nodiscard]] std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot);
+std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot);
 
 /// Makes the hosts the nodes; the first one leads. Any other host is recognised by its name; on the first one, only
 /// the variables of the starting program distinguish an agent from the script, which must not run alone. Accelerators

@@ -65,7 +65,7 @@ struct PlatformFacts {
 /// Names of variables, of which the first null ends the list.
 using Names = std::array<const char*, 10>;
 
-[[nodiscard]] constexpr std::span<const char* const> listed(const Names& names) {
+constexpr std::span<const char* const> listed(const Names& names) {
   return {names.begin(), std::ranges::find(names, nullptr)};
 }
 
@@ -114,10 +114,10 @@ struct Platform {
 };
 
 /// The variable that reveals the platform; empty when the surroundings are not of this platform.
-[[nodiscard]] std::optional<std::string> find_sign(const Platform& platform, const Snapshot& snapshot);
+std::optional<std::string> find_sign(const Platform& platform, const Snapshot& snapshot);
 
 /// The signs, for people: "MA_NUM_HOSTS or MA_VJ_NAME".
-[[nodiscard]] std::string describe_signs(const Platform& platform);
+std::string describe_signs(const Platform& platform);
 
 /// Reads what the platform says about the job.
 [[nodiscard]] Result<PlatformFacts> read_platform(const Platform& platform, const Snapshot& snapshot);
@@ -170,7 +170,7 @@ void apply_request(PlatformFacts& facts, const ClusterRequest& request);
 MUSTER_PLATFORMS(MUSTER_DECLARE_PLATFORM)
 #undef MUSTER_DECLARE_PLATFORM
 
-[[nodiscard]] std::span<const Platform* const> platforms();
+std::span<const Platform* const> platforms();
 
 constexpr int kMostNodes = 1'000'000;
 
@@ -178,7 +178,7 @@ constexpr int kMostNodes = 1'000'000;
 constexpr int kMostWorkers = 10'000'000;
 
 /// The first of these variables that is set, used as a platform's sign.
-[[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot, const Names& names);
+std::optional<std::string> first_set(const Snapshot& snapshot, const Names& names);
 
 /// Variables of PyTorch jobs on platforms whose documents say that they count nodes.
 inline constexpr PlatformVariables kTorchNodes = {
@@ -241,9 +241,8 @@ template <typename T>
                                      Result<Sourced<T>> (*reader)(const Sourced<std::string>&), std::string_view why);
 
 /// "A is 'x' but B is 'y': <why they cannot both be true>".
-[[nodiscard]] Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other,
-                                  std::string_view why);
-[[nodiscard]] Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why);
+Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other, std::string_view why);
+Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why);
 
 template <typename T>
 Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot, const Names& names,
@@ -276,7 +275,7 @@ struct TaskLists {
 };
 
 /// The roles that TensorFlow knows.
-[[nodiscard]] const Roles& tensorflow_roles();
+const Roles& tensorflow_roles();
 
 /// Reads "a:1,b:2" or "[a:1,b:2]", with or without blanks after the commas; IPv6 addresses as in "[::1]:5000". Fails
 /// for an entry that is no host:port, and names it.
@@ -293,20 +292,20 @@ struct TaskLists {
 [[nodiscard]] Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists, const Source& source);
 
 /// The endpoints of a role; null when it has none.
-[[nodiscard]] const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists, const std::string& role);
+const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists, const std::string& role);
 
 /// The number of processes of each role, in the order of numbering. For a lone evaluator, only itself.
-[[nodiscard]] std::vector<RoleSize> sizes_of(const TaskLists& tasks);
+std::vector<RoleSize> sizes_of(const TaskLists& tasks);
 
 /// The number of this process's agent, counted over the roles in order.
-[[nodiscard]] int number_of(const TaskLists& tasks);
+int number_of(const TaskLists& tasks);
 
 /// The hosts of all agents, by number; a lone evaluator has no known host.
-[[nodiscard]] std::vector<std::string> hosts_of(const TaskLists& tasks);
+std::vector<std::string> hosts_of(const TaskLists& tasks);
 
 /// Ports on agent 0's host on which tasks listen, with their entries. A lone evaluator leads on its own host, where
 /// no task listens.
-[[nodiscard]] std::map<int, std::string> listeners_on_leader(const TaskLists& tasks);
+std::map<int, std::string> listeners_on_leader(const TaskLists& tasks);
 
 // Chooses the platform that describes the cluster.
 
@@ -324,8 +323,8 @@ struct Choice {
 
 /// The platform that another launcher's command line form ignores, because that form implies "flags" or "single".
 /// Null: there is none, or the user has named one of these.
-[[nodiscard]] const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot,
-                                               const ClusterRequest& request, const Roles& roles);
+const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
+                                 const Roles& roles);
 
 /// Reads a number of restarts, such as the value of --max-restarts: an integer of at least 0.
 [[nodiscard]] Result<Sourced<int>> read_restarts(const Sourced<std::string>& text);

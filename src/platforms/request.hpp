@@ -27,14 +27,14 @@ struct RunMethod {
 };
 
 /// The requested method; nullptr: none, or an unknown one.
-[[nodiscard]] const RunMethod* find_run_method(const Snapshot& snapshot);
+const RunMethod* find_run_method(const Snapshot& snapshot);
 
 /// The mode of the requested method; empty: none is requested. Fails for an unknown method.
 [[nodiscard]] Result<std::optional<Sourced<std::string>>> mode_of_run_method(const Snapshot& snapshot);
 
 /// The sign of a MindSpore pod as the Ascend operator sets it up, with all variables that msrun needs. Variables that
 /// msrun sets for its own processes are no sign.
-[[nodiscard]] std::optional<Source> find_mindspore_pod(const Snapshot& snapshot);
+std::optional<Source> find_mindspore_pod(const Snapshot& snapshot);
 
 /// "4", or "2:4": the minimum and maximum number of nodes.
 struct NodeRange {

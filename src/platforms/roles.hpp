@@ -22,7 +22,7 @@ struct Ports {
 
 /// A port that all nodes of a job compute alike from an id that no other job shares: one of the 4,096 highest, which
 /// Linux does not use for outgoing connections.
-[[nodiscard]] int port_of_job(std::string_view id);
+int port_of_job(std::string_view id);
 
 /// Decides the ports by the facts, the user's options and the mode. Fails when workers and agents would share one.
 [[nodiscard]] Result<Ports> choose_ports(const PlatformFacts& facts, const ClusterRequest& request,

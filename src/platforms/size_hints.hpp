@@ -28,7 +28,7 @@ struct Counters {
   std::vector<Counter> all;
 };
 
-[[nodiscard]] Counters find_counters(const Snapshot& snapshot);
+Counters find_counters(const Snapshot& snapshot);
 
 /// Fails when a counter exceeds the job's size and belongs to no platform that was read. One that is alone is worth a
 /// remark, which is empty otherwise. The user's values about nodes, or about the platform, override all counters.
@@ -38,8 +38,7 @@ struct Counters {
 // Relevant values that decided nothing.
 
 /// Values that look relevant and are in none of these, each with the reason.
-[[nodiscard]] std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions,
-                                                   const std::vector<UnusedValue>& lost, const Choice& choice,
-                                                   const Counters& counters);
+std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions, const std::vector<UnusedValue>& lost,
+                                     const Choice& choice, const Counters& counters);
 
 }  // namespace muster

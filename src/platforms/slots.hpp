@@ -10,7 +10,7 @@
 namespace muster {
 
 /// "4", or "2:4" for a range, with its source; or the number of all workers if that replaces it.
-[[nodiscard]] Sourced<std::string> nodes_as_written(const PlatformFacts& facts);
+Sourced<std::string> nodes_as_written(const PlatformFacts& facts);
 
 /// Reads a platform's number of devices per node as the number of workers. 0: the platform has none or did not count,
 /// and devices are counted here.
@@ -27,7 +27,7 @@ namespace muster {
 [[nodiscard]] Result<Sourced<int>> find_slots(const PlatformFacts& facts, const Snapshot& snapshot);
 
 /// A notice where the user asks for more workers than this node has devices; else empty.
-[[nodiscard]] std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot);
+std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot);
 
 /// Applies the number of all workers, as given or from the platform; it also decides the number of nodes where no
 /// source does.
@@ -57,7 +57,7 @@ struct TaskVariables {
                                           const Sourced<std::string>& id, const std::string& advice);
 
 /// True when all processes of the job are on this host.
-[[nodiscard]] bool are_all_here(const PlatformFacts& facts);
+bool are_all_here(const PlatformFacts& facts);
 
 /// Gives one of several processes on a host one slot. Where sharing is doubtful, it is a normal node with all
 /// devices, unless the user gives it one slot. Fails where the user asks for another number.

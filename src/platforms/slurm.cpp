@@ -355,12 +355,10 @@ class Expander {
   /// Expands one name with brackets.
   Result<> expand(std::string_view name, int depth, Names& names) const;
 
-  [[nodiscard]] Error expected(const std::string& what) const { return wrong_value(list_, what); }
+  Error expected(const std::string& what) const { return wrong_value(list_, what); }
 
  private:
-  [[nodiscard]] Error too_many() const {
-    return expected("a list of at most " + std::to_string(kMostNodes) + " hosts");
-  }
+  Error too_many() const { return expected("a list of at most " + std::to_string(kMostNodes) + " hosts"); }
   [[nodiscard]] Result<Pattern> read_pattern(std::string_view name, int depth) const;
   Result<> expand_bracket(std::string_view inside, int depth, Names& numbers) const;
   Result<> expand_range(std::string_view range, Names& numbers) const;

@@ -19,10 +19,10 @@ namespace muster {
 [[nodiscard]] Result<json::object> read_json_object(const Sourced<std::string>& text, std::string_view expected);
 
 /// Formats a member for messages: JSON as written, text without quotes.
-[[nodiscard]] std::string shown(const json::value* value);
+std::string shown(const json::value* value);
 
 /// "<place> is '<value>', expected <what>"; without the value where the member is missing.
-[[nodiscard]] Error wrong_member(const Source& place, const json::value* value, std::string_view expected);
+Error wrong_member(const Source& place, const json::value* value, std::string_view expected);
 
 /// Reads a non-empty list of texts.
 [[nodiscard]] Result<std::vector<std::string>> read_json_texts(const Source& place, const json::value* value,
@@ -39,6 +39,6 @@ namespace muster {
 [[nodiscard]] Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles);
 
 /// True when TF_CONFIG lists several tasks, or is unreadable and may list several.
-[[nodiscard]] bool are_several_tasks(const Snapshot& snapshot);
+bool are_several_tasks(const Snapshot& snapshot);
 
 }  // namespace muster

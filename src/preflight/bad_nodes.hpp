@@ -21,14 +21,14 @@ struct BadNodes {
 };
 
 /// True for a name of letters, digits, dots, hyphens and underscores, of at most 253 bytes, as host names are.
-[[nodiscard]] bool is_machine_name(std::string_view name);
+bool is_machine_name(std::string_view name);
 
 /// Pure.
-[[nodiscard]] BadNodes parse_bad_nodes(std::string_view text, WallTime now);
+BadNodes parse_bad_nodes(std::string_view text, WallTime now);
 
 /// The text with this node added, for seven days; without its earlier entry, and without entries that have ended.
 /// Other lines stay as they are. `node.until` is left out of account. Pure.
-[[nodiscard]] std::string with_bad_node(std::string_view text, const gang::BadNode& node, WallTime now);
+std::string with_bad_node(std::string_view text, const gang::BadNode& node, WallTime now);
 
 /// The text of the file; empty: there is none. Blocks as long as the file system hangs. Fails with `System`.
 [[nodiscard]] Result<std::string> read_bad_nodes(const std::string& path);

@@ -48,13 +48,13 @@ struct FactRow {
   bool may_lack = false;                                    ///< healthy nodes may have no value: they are not compared
 };
 
-[[nodiscard]] std::span<const FactRow> fact_rows();
+std::span<const FactRow> fact_rows();
 
 /// As docs/preflight.md has it: "equal", "at most 2 % less", "at least 1.0 GiB", "within 1 s", "the same set".
-[[nodiscard]] std::string describe_comparison(const FactRow& row);
+std::string describe_comparison(const FactRow& row);
 
 /// For a row of numbers: "63.8 GiB", "1048576", "no limit".
-[[nodiscard]] std::string describe_number(const FactRow& row, double number);
+std::string describe_number(const FactRow& row, double number);
 
 /// The number that stands for "no limit".
 inline constexpr double kNoLimit = 1e18;
@@ -70,7 +70,7 @@ struct Facts {
   std::map<std::string_view, double> numbers;
   std::map<std::string_view, Set> sets;
 
-  [[nodiscard]] bool is_empty() const { return texts.empty() && numbers.empty() && sets.empty(); }
+  bool is_empty() const { return texts.empty() && numbers.empty() && sets.empty(); }
 };
 
 /// Limits in bytes: of the line of a node, of a text, and of a name in a set. A set with more entries is not told.
@@ -80,13 +80,13 @@ inline constexpr std::size_t kMostNameBytes = 32;
 inline constexpr std::size_t kMostEntries = 64;
 
 /// Writes the facts as a line of JSON within its limit. Sets that do not fit are left out.
-[[nodiscard]] std::string to_line(const Facts& facts);
+std::string to_line(const Facts& facts);
 
 /// Reads a line that anybody may have sent: what is unknown, too long or of another type is left out, and texts become
 /// visible characters on one line. Facts of a line that is too long, or no JSON, are empty.
-[[nodiscard]] Facts parse_facts(std::string_view line);
+Facts parse_facts(std::string_view line);
 
 /// The fact as one text for people: "8 NVIDIA H100", "503.6 GiB", "mlx5_0 400 Gb/s, mlx5_1 down". Empty: not known.
-[[nodiscard]] std::string describe_fact(const FactRow& row, const Facts& facts);
+std::string describe_fact(const FactRow& row, const Facts& facts);
 
 }  // namespace muster::preflight

@@ -23,10 +23,10 @@ struct FactSources {
 
 /// Reads small files of /proc, /sys and of installations. Takes a few milliseconds; blocks as long as the file system of
 /// the interpreter hangs. What cannot be read is no fact.
-[[nodiscard]] Facts read_facts(const FactSources& sources);
+Facts read_facts(const FactSources& sources);
 
 /// Asks the file systems of folders for their free room. `folders`: by the fact about it, "room for logs". Blocks as long as
 /// one hangs.
-[[nodiscard]] Facts read_room(const std::map<std::string, std::string>& folders);
+Facts read_room(const std::map<std::string, std::string>& folders);
 
 }  // namespace muster::preflight

@@ -11,6 +11,6 @@ namespace muster {
 /// Claims an abstract socket name, of at most 107 bytes, with `claim`. It belongs to the network namespace, as ports do,
 /// and the kernel frees it with its owner. False: another process has it. Where the system refuses sockets, the name
 /// counts as free.
-[[nodiscard]] bool claim_name(const std::string& name, UniqueFd& claim);
+bool claim_name(const std::string& name, UniqueFd& claim);
 
 }  // namespace muster

@@ -36,7 +36,7 @@ class CgroupKiller {
 
 /// Makes a group and removes it. Returns 0 if it can be killed as a whole, else an errno: ENOENT without groups of
 /// version 2, ENOSYS without cgroup.kill.
-[[nodiscard]] int probe_cgroup();
+int probe_cgroup();
 
 /// A process as /proc shows it.
 struct Process {
@@ -51,25 +51,24 @@ struct Process {
 };
 
 /// False if /proc is not mounted, or shows another pid namespace, whose pids mean other processes.
-[[nodiscard]] bool is_proc_ours();
+bool is_proc_ours();
 
 /// Reads one process; empty: /proc does not show it.
-[[nodiscard]] std::optional<Process> find_process(pid_t pid);
+std::optional<Process> find_process(pid_t pid);
 
 /// Reads all processes; none if /proc is not mounted, or shows another pid namespace.
-[[nodiscard]] std::vector<Process> read_processes();
+std::vector<Process> read_processes();
 
 /// Children of our main thread, including zombies: until they are reaped their pids are not reused. Takes
 /// microseconds, however many processes run; may miss one while another is reaped. Empty without CONFIG_PROC_CHILDREN
 /// (proc_pid_children(5)).
-[[nodiscard]] std::vector<pid_t> own_children();
+std::vector<pid_t> own_children();
 /// Returns the children of another process's main thread, as the kernel lists them.
-[[nodiscard]] std::vector<pid_t> listed_children(pid_t process);
+std::vector<pid_t> listed_children(pid_t process);
 
 /// The living descendants of `root`, parents before children, without the processes in `excluded` and their
 /// descendants.
-[[nodiscard]] std::vector<Process> descendants(const std::vector<Process>& all, pid_t root,
-                                               const std::set<pid_t>& excluded);
+std::vector<Process> descendants(const std::vector<Process>& all, pid_t root, const std::set<pid_t>& excluded);
 
 /// Signals the process that was seen, and no other one that has got its pid meanwhile.
 void signal_exactly(const Process& process, int signal);
@@ -78,23 +77,23 @@ void signal_exactly(const Process& process, int signal);
 void kill_descendants(pid_t process);
 
 /// A variable of the process's initial environment; empty: not set, or not readable.
-[[nodiscard]] std::optional<std::string> variable_of(pid_t pid, const std::string& name);
+std::optional<std::string> variable_of(pid_t pid, const std::string& name);
 
 /// True while the kernel takes the process down: a signal changes nothing any more. Its handlers would tell less:
 /// Python restores the defaults before it exits, and a process in sigwait does not show the signal as blocked.
-[[nodiscard]] bool is_exiting(const Process& process);
+bool is_exiting(const Process& process);
 
 /// The tracer of a zombie, which keeps it from being reaped; empty: not a zombie, or not traced.
-[[nodiscard]] std::optional<pid_t> tracer_of_zombie(pid_t pid);
+std::optional<pid_t> tracer_of_zombie(pid_t pid);
 
 /// True if no thread of it runs. A process whose main thread has ended is in state Z as well, while others run on.
-[[nodiscard]] bool is_dead(const Process& process);
+bool is_dead(const Process& process);
 
 /// The wait status of a zombie that is not reaped, as waitpid(2) would return it; empty: not ended, or not readable.
-[[nodiscard]] std::optional<int> zombie_wait_status(pid_t pid);
+std::optional<int> zombie_wait_status(pid_t pid);
 
 /// True if MUSTER_JOB_MARKER in the process's initial environment contains this marker (separated by colons).
-[[nodiscard]] bool has_marker(pid_t pid, const std::string& marker);
+bool has_marker(pid_t pid, const std::string& marker);
 
 // Killing of processes of the job that are not workers.
 
@@ -110,18 +109,18 @@ class Sweeper {
   explicit Sweeper(pid_t root) : root_(root) {}
 
   /// Processes left by ended workers: our descendants, without living workers and theirs.
-  [[nodiscard]] std::vector<Process> orphans(const std::set<pid_t>& living_workers) const;
+  std::vector<Process> orphans(const std::set<pid_t>& living_workers) const;
 
   /// The first of them: living children of ours that are not `known`. Reads no other processes, where the kernel lists
   /// children.
-  [[nodiscard]] std::vector<Process> adopted(const std::set<pid_t>& known) const;
+  std::vector<Process> adopted(const std::set<pid_t>& known) const;
 
   /// True if there are children, and all are zombies kept by their tracers. Zombies without a tracer make it false:
   /// they may belong to processes that fork faster than a scan reads.
-  [[nodiscard]] bool has_only_held(const std::set<pid_t>& excluded) const;
+  bool has_only_held(const std::set<pid_t>& excluded) const;
 
   /// True if nothing but these processes and what they have started is left.
-  [[nodiscard]] bool has_only(const std::set<pid_t>& excluded) const;
+  bool has_only(const std::set<pid_t>& excluded) const;
 
   /// Sends `signal` once to each process, and SIGCONT, because a stopped one could not handle it. True: some had not
   /// got it before.
@@ -151,6 +150,6 @@ class Sweeper {
 };
 
 /// "pid 4712 (sleep), pid 4713 (python3) and 7 more".
-[[nodiscard]] std::string describe_processes(const std::vector<Process>& processes);
+std::string describe_processes(const std::vector<Process>& processes);
 
 }  // namespace muster

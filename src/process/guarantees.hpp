@@ -41,10 +41,10 @@ struct SystemCapabilities {
 };
 
 /// Probes only what a guarantee may lack. Takes microseconds, changes and starts nothing.
-[[nodiscard]] SystemCapabilities probe_before_start();
+SystemCapabilities probe_before_start();
 
 /// Probes everything. Changes nothing, but makes a control group and removes it.
-[[nodiscard]] SystemCapabilities probe_system();
+SystemCapabilities probe_system();
 
 enum class Support {
   Whole,
@@ -63,14 +63,14 @@ struct Guarantee {
   std::string remedy;
 
   /// Warning logged once at the start of a job.
-  [[nodiscard]] std::string warning() const { return means + ": " + because; }
+  std::string warning() const { return means + ": " + because; }
 };
 
 /// All guarantees, always in the same order. Pure.
-[[nodiscard]] std::vector<Guarantee> guarantees(const SystemCapabilities& answers);
+std::vector<Guarantee> guarantees(const SystemCapabilities& answers);
 
 /// "9 of 11 guarantees hold; in part: ...; not: ...", for one line.
-[[nodiscard]] std::string describe(const std::vector<Guarantee>& all);
+std::string describe(const std::vector<Guarantee>& all);
 
 // Calls that an event loop needs.
 
@@ -80,10 +80,10 @@ struct Guarantee {
 
 /// A signalfd for these signals, which are blocked. The caller owns it. Throws Asio's exception if the system refuses
 /// it: without it no job can run.
-[[nodiscard]] int open_signalfd(const sigset_t& signals);
+int open_signalfd(const sigset_t& signals);
 
 /// Reads pending signals without waiting, each standard signal at most once. Later ones are for the next turn of the
 /// loop: children that die faster than they are handled would starve everything else.
-[[nodiscard]] std::vector<int> read_signals(int file);
+std::vector<int> read_signals(int file);
 
 }  // namespace muster

@@ -50,25 +50,25 @@ class GuardSharedMemory {
   void beat(Instant now);
   /// Other nodes depend on this one from now on.
   void renew(const gang::Lease& lease, Instant now);
-  [[nodiscard]] AgentHeartbeat heartbeat() const;
+  AgentHeartbeat heartbeat() const;
 
   /// Exit code of the job, once its end is decided.
   void decide(int exit_code) { exit_code_.store(exit_code); }
-  [[nodiscard]] std::optional<int> decided() const {
+  std::optional<int> decided() const {
     const int code = exit_code_.load();
     return code >= 0 ? std::optional(code) : std::nullopt;
   }
 
   /// Written by the guard, once, before it sends a signal.
   void note(const StopSentByGuard& request);
-  [[nodiscard]] std::optional<StopSentByGuard> stop_sent_by_guard() const;
+  std::optional<StopSentByGuard> stop_sent_by_guard() const;
 
   /// Adds a helper process, which may hang in a file system for good, and which is killed without waiting for it.
   /// False: there are too many already.
-  [[nodiscard]] bool add_helper(pid_t pid);
+  bool add_helper(pid_t pid);
   /// To be called before the helper is reaped: afterwards its pid may belong to another process.
   void remove_helper(pid_t pid);
-  [[nodiscard]] std::set<pid_t> helpers() const;
+  std::set<pid_t> helpers() const;
 
  private:
   static constexpr std::size_t kMostHelpers = 64;

@@ -32,7 +32,7 @@ namespace muster {
 [[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work);
 
 /// True within the work of `fork_helper`. Where no process can be made, the agent does such work itself.
-[[nodiscard]] bool is_helper_process();
+bool is_helper_process();
 
 /// Ends what programs of this helper process have started and left behind, also in sessions of their own. To be called
 /// when none of them runs any more.
@@ -51,7 +51,7 @@ class Timeout {
       : child_(child), end_(Clock::now() + most_time), end_if_runnable_(end_ + extra_time) {}
 
   /// 0: over.
-  [[nodiscard]] std::chrono::milliseconds left();
+  std::chrono::milliseconds left();
 
  private:
   pid_t child_;
@@ -76,7 +76,7 @@ class HelperProcesses {
   void end(pid_t pid);
 
   /// Helper processes that are not known to have ended.
-  [[nodiscard]] const std::set<pid_t>& pids() const { return pids_; }
+  const std::set<pid_t>& pids() const { return pids_; }
 
  private:
   void reap();
@@ -95,7 +95,7 @@ class HelperAnswer {
 
   /// Waits until `end`, for a runnable process longer. Ends the process and does not wait for one that hangs; empty: it
   /// has not answered.
-  [[nodiscard]] std::optional<std::string> take(Clock::time_point end, std::chrono::milliseconds extra_time);
+  std::optional<std::string> take(Clock::time_point end, std::chrono::milliseconds extra_time);
 
  private:
   HelperAnswer(pid_t pid, UniqueFd answer) : pid_(pid), answer_(std::move(answer)) {}
@@ -123,7 +123,7 @@ class HelperTask {
   };
 
   /// Blocks the caller. A process that hangs is killed and not waited for. Runs the work here if no process can be made.
-  [[nodiscard]] static Answer wait_for(const Task& task);
+  static Answer wait_for(const Task& task);
 
   HelperTask(boost::asio::io_context& io, HelperProcesses& helpers) : helpers_(helpers), pipe_(io), timer_(io) {}
   HelperTask(const HelperTask&) = delete;
@@ -140,7 +140,7 @@ class HelperTask {
   void cancel();
   /// Limits the time of the running task from now on, plus `kExtraTimeForRunnable` while its process is runnable.
   void shorten(std::chrono::milliseconds most_time);
-  [[nodiscard]] bool is_idle() const { return tasks_.empty(); }
+  bool is_idle() const { return tasks_.empty(); }
 
  private:
   void start_first();

@@ -28,7 +28,7 @@ struct Inherited {
 /// To be called first. Blocks every signal that muster handles, so that none is lost or kills it (also as a
 /// container's init); opens descriptors 0 to 2 if closed, keeps other inherited ones from workers, and raises the
 /// descriptor limit.
-[[nodiscard]] Inherited setup_process();
+Inherited setup_process();
 
 /// Fails if the stack may not grow as far as muster needs (`ulimit -s`). The limit stays as it is: workers inherit it.
 /// To be called before a function whose own frame is large.
@@ -49,7 +49,7 @@ void release_signals(const Inherited& inherited);
 void die_on_stop_signals(const Inherited& inherited);
 
 /// True if descriptor 0, 1 or 2 was closed, and is /dev/null now.
-[[nodiscard]] bool was_closed(int standard_fd);
+bool was_closed(int standard_fd);
 
 enum class StreamKind {
   Terminal,
@@ -58,13 +58,13 @@ enum class StreamKind {
 };
 
 /// The kind of descriptor 0, 1 or 2. Asks the kernel once, since a file system may hang later.
-[[nodiscard]] StreamKind kind_of_stream(int standard_fd);
+StreamKind kind_of_stream(int standard_fd);
 /// Determines the kind of all three; may hang.
 void probe_streams();
-[[nodiscard]] bool is_terminal(int standard_fd);
+bool is_terminal(int standard_fd);
 
 /// The signals that muster handles or forwards: the usual ones and `more`.
-[[nodiscard]] sigset_t handled_signals(const std::set<int>& more = {});
+sigset_t handled_signals(const std::set<int>& more = {});
 
 /// Blocks the handled signals and `more`. Signals that arrived before are not handled.
 void take_over_signals(const std::set<int>& more = {});
@@ -83,11 +83,11 @@ class Terminal {
   /// Gives the terminal back to the guard's group, unless a living process has it. `is_ours` is false afterwards.
   void give_back();
 
-  [[nodiscard]] bool is_ours() const { return fd_ >= 0; }
+  bool is_ours() const { return fd_ >= 0; }
   /// True if the worker may use it, now or once the shell puts the job in the foreground.
-  [[nodiscard]] bool is_wanted() const { return is_wanted_; }
+  bool is_wanted() const { return is_wanted_; }
   /// The descriptor for a worker at its start; -1: none.
-  [[nodiscard]] int fd() const { return fd_; }
+  int fd() const { return fd_; }
 
   /// Stops the guard with a worker that was stopped from the terminal, because the shell waits for the guard.
   void send_sigstop_to_guard() const;
@@ -109,6 +109,6 @@ void take_terminal_from_exited(int fd, pid_t group);
 [[nodiscard]] Result<std::string> make_marker();
 
 /// Value of the marker variable for the job's processes: ours, appended to that of an outer muster.
-[[nodiscard]] std::string add_marker(const std::map<std::string, std::string>& variables, const std::string& marker);
+std::string add_marker(const std::map<std::string, std::string>& variables, const std::string& marker);
 
 }  // namespace muster

@@ -14,34 +14,34 @@
 namespace muster {
 
 /// True for a shell, by its executable, since a script has a name of its own. Where that may not be read, by its name.
-[[nodiscard]] bool runs_shell(const Process& process);
+bool runs_shell(const Process& process);
 
 /// True if the process has a handler for the signal, ignores it, or blocks it in all threads, as one that waits for it
 /// by sigwait(3) or signalfd(2).
-[[nodiscard]] bool survives(pid_t pid, int signal);
+bool survives(pid_t pid, int signal);
 
 /// `tops`, and of each shell among them every living process that it has started, again through shells. A shell comes
 /// before what it has started: it would start its next command. Pure.
-[[nodiscard]] std::vector<Process> through_shells(const std::vector<Process>& tops, const std::vector<Process>& all,
-                                                  const std::function<bool(const Process&)>& is_a_shell);
+std::vector<Process> through_shells(const std::vector<Process>& tops, const std::vector<Process>& all,
+                                    const std::function<bool(const Process&)>& is_a_shell);
 
 /// Those of a worker's programs that the signal would end, and that read what another one writes which it does not end,
 /// such as `tee`. They end with their input; if they ended first, the other one could not write while it saves.
-[[nodiscard]] std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal);
+std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal);
 
 /// Takes out of a worker's programs what waits for a shell's handler: what the shell has started in the background, if it has
 /// a handler for the signal and waits for nothing else. That handler may pass the signal on, or tell them by another way. Nothing for
 /// SIGINT, which shells catch without a handler of the script.
-[[nodiscard]] std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal);
+std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal);
 
 /// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that
 /// ended would take the rank with it, and `tee` the output of its program. Pure.
-[[nodiscard]] std::vector<Process> informed_programs(const std::vector<Process>& programs,
-                                                     const std::function<bool(const Process&)>& survives_it);
+std::vector<Process> informed_programs(const std::vector<Process>& programs,
+                                       const std::function<bool(const Process&)>& survives_it);
 
 /// Calls `through_shells` for each of `tops`; `is_passed_over` is its `is_a_shell`. Reads all processes only where one of
 /// them is passed over.
-[[nodiscard]] std::vector<std::vector<Process>> programs_of(
-    const std::vector<Process>& tops, const std::function<bool(const Process&)>& is_passed_over = runs_shell);
+std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops,
+                                              const std::function<bool(const Process&)>& is_passed_over = runs_shell);
 
 }  // namespace muster

@@ -40,23 +40,23 @@ class Reaper {
   Reaper();
 
   /// Readable when a worker has ended. Close-on-exec, owned by the reaper.
-  [[nodiscard]] int ready_fd() const { return epoll_.get(); }
+  int ready_fd() const { return epoll_.get(); }
 
   /// Waits for a worker from now on. `pidfd` may be empty.
   void watch(std::size_t worker, pid_t pid, UniqueFd pidfd);
 
   /// Workers that ended since the last call, first death first. Also reaps orphans.
-  [[nodiscard]] std::vector<Death> collect();
+  std::vector<Death> collect();
 
   /// Workers that have ended and are kept by their tracers. `collect` finds these too, but without pidfds nothing
   /// notifies us: SIGCHLD goes to the tracer. Reads /proc for each watched worker.
-  [[nodiscard]] std::vector<Death> collect_traced_zombies();
+  std::vector<Death> collect_traced_zombies();
 
   /// Workers that were stopped since the last call.
-  [[nodiscard]] std::vector<Stopped> collect_stopped() const;
+  std::vector<Stopped> collect_stopped() const;
 
   /// False if no child is left: then there is no descendant either, since orphans become our children.
-  [[nodiscard]] static bool has_children();
+  static bool has_children();
 
  private:
   struct Watched {
@@ -67,7 +67,7 @@ class Reaper {
   void take_ready(pid_t pid, std::vector<Death>& deaths);
   bool reap(pid_t pid, std::vector<Death>& deaths);
   void note_traced_zombie(pid_t pid, std::vector<Death>& deaths);
-  [[nodiscard]] static Death find_death(pid_t pid);
+  static Death find_death(pid_t pid);
 
   UniqueFd epoll_;
   std::map<pid_t, Watched> watched_;

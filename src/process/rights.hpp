@@ -46,7 +46,7 @@ struct Rights {
 [[nodiscard]] Result<std::optional<Rights>> rights_for_program(const Rights& own, const Rights& others);
 
 /// Takes these rights for good. To be called in a child before it executes a program; false: it must not do so.
-[[nodiscard]] bool take_rights(const Rights& rights);
+bool take_rights(const Rights& rights);
 
 /// Opens files as another process would, by its user and groups, until it is destroyed. Other rights stay, such as
 /// that to look into processes. For a helper process.
@@ -58,7 +58,7 @@ class FileRights {
   ~FileRights();
 
   /// False: no file must be opened for the other.
-  [[nodiscard]] bool are_taken() const { return are_taken_; }
+  bool are_taken() const { return are_taken_; }
 
  private:
   const Rights& own_;
@@ -80,9 +80,9 @@ auto read_as(pid_t process, Read read) -> decltype(read(process)) {
 }
 
 /// True if its capabilities mean what ours do (user_namespaces(7)).
-[[nodiscard]] bool is_in_our_user_namespace(pid_t process);
+bool is_in_our_user_namespace(pid_t process);
 
 /// The root and the namespaces of a process: what its paths mean, and what it can reach. Empty: not readable.
-[[nodiscard]] std::string container_of(pid_t process);
+std::string container_of(pid_t process);
 
 }  // namespace muster

@@ -49,7 +49,7 @@ struct ProgramSetup {
   int output;
   pid_t parent = ::getpid();
 
-  [[nodiscard]] bool prepare() const {
+  bool prepare() const {
     (void)::setsid();  // no terminal: whoever has one can type into the shell that reads it (TIOCSTI)
     if (request.rights && (::chdir("/") != 0 || !take_rights(*request.rights))) {
       return false;

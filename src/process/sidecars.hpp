@@ -52,10 +52,10 @@ class Sidecars {
   [[nodiscard]] Result<std::unique_ptr<Sidecar>> start(const SidecarRequest& request, SidecarEvents events);
 
   /// Environment of sidecars: that of workers, with the job's marker.
-  [[nodiscard]] std::map<std::string, std::string> environment() const;
+  std::map<std::string, std::string> environment() const;
 
   /// Sidecars of the running attempt, excluded from its cleanup so that they can finish.
-  [[nodiscard]] const std::set<pid_t>& pids() const { return pids_; }
+  const std::set<pid_t>& pids() const { return pids_; }
   /// To be called after an attempt, when none is alive.
   void forget() { pids_.clear(); }
 

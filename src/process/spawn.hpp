@@ -66,14 +66,14 @@ class Spawner {
 };
 
 /// "NAME=value"
-[[nodiscard]] inline std::string environment_entry(const std::string& name, const std::string& value) {
+inline std::string environment_entry(const std::string& name, const std::string& value) {
   return name + "=" + value;
 }
 
-[[nodiscard]] std::vector<std::string> environment_entries(const std::map<std::string, std::string>& variables);
+std::vector<std::string> environment_entries(const std::map<std::string, std::string>& variables);
 
 /// The texts as execve(2) takes them; the last pointer is null.
-[[nodiscard]] std::vector<char*> pointers(const std::vector<std::string>& texts);
+std::vector<char*> pointers(const std::vector<std::string>& texts);
 
 /// Finds the file that a shell would execute for `name`: a path if it has a slash, else searched in `search_path`.
 /// Fails with `NotFound` or `NotExecutable`.
@@ -81,7 +81,7 @@ class Spawner {
 
 /// The interpreter in the file's first line, "/usr/bin/env" of "#!/usr/bin/env python3"; empty: not a script, or not
 /// readable. Reads no more of the file than the kernel does.
-[[nodiscard]] std::string interpreter_of(const std::string& path);
+std::string interpreter_of(const std::string& path);
 
 /// Fails if a Python script cannot be read: its interpreter would start in vain.
 [[nodiscard]] Result<> check_script(const std::string& path);
@@ -114,7 +114,7 @@ struct OutputConnection {
 
 /// Joins the streams if their lines need not be told apart, because both are shown at one place or written to one
 /// file only. With When::Auto, a pty is used for a stream shown on a terminal and kept in no file.
-[[nodiscard]] OutputConnection choose_connection(const StreamTarget& out, const StreamTarget& error, When terminals);
+OutputConnection choose_connection(const StreamTarget& out, const StreamTarget& error, When terminals);
 
 // The pipes and ptys of a worker's output.
 

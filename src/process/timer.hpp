@@ -16,7 +16,7 @@ namespace muster {
 class CallbackScope {
  public:
   template <typename Call>
-  [[nodiscard]] auto wrap(Call call) const {
+  auto wrap(Call call) const {
     return [call = std::move(call), lives = std::weak_ptr<const bool>(lives_)](auto&&... given) {
       if (!lives.expired()) {
         call(std::forward<decltype(given)>(given)...);
@@ -56,9 +56,9 @@ class Timer {
     is_pending_ = false;
   }
 
-  [[nodiscard]] bool is_pending() const { return is_pending_; }
+  bool is_pending() const { return is_pending_; }
   /// Time of the last call that was asked for.
-  [[nodiscard]] Clock::time_point expiry() const { return timer_.expiry(); }
+  Clock::time_point expiry() const { return timer_.expiry(); }
 
  private:
   boost::asio::steady_timer timer_;

@@ -23,7 +23,7 @@ class DelayedCall {
     }
   }
   void cancel() { timer_.cancel(); }
-  [[nodiscard]] bool is_pending() const { return timer_.is_pending(); }
+  bool is_pending() const { return timer_.is_pending(); }
 
  private:
   Timer timer_;
@@ -52,7 +52,7 @@ class Debounce {
 class SignalDebounce {
  public:
   /// True if a stop signal that arrives now is not such an echo.
-  [[nodiscard]] bool is_new(int signal) {
+  bool is_new(int signal) {
     constexpr std::chrono::milliseconds kEcho{100};
     const auto now = std::chrono::steady_clock::now();
     const bool is_echo = signal == signal_ && now - last_ < kEcho;

@@ -30,7 +30,7 @@ class WorkerPort {
   /// version of IP. Fails if there are too few.
   [[nodiscard]] static Result<std::vector<WorkerPort>> reserve_several(int count);
 
-  [[nodiscard]] std::uint16_t number() const { return number_; }
+  std::uint16_t number() const { return number_; }
 
  private:
   WorkerPort(UniqueFd socket, std::uint16_t number) : socket_(std::move(socket)), number_(number) {}

@@ -23,9 +23,9 @@ struct Checked {
 void check_all(const Checked& table);
 
 /// Deviations that `rewrite` corrects, or that only some versions of HCCL refuse.
-[[nodiscard]] std::vector<Breach> find_notices(const json::object& root, const Layout& layout);
+std::vector<Breach> find_notices(const json::object& root, const Layout& layout);
 
 /// The number of servers.
-[[nodiscard]] std::size_t count_servers(const Layout& layout);
+std::size_t count_servers(const Layout& layout);
 
 }  // namespace muster::rank_table

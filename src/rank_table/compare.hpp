@@ -26,11 +26,11 @@ inline constexpr std::size_t kMostLineBytes = std::size_t{96} << 10U;
 inline constexpr std::size_t kMostLineBytesOfAll = std::size_t{32} << 20U;
 
 /// `canonical` is the text that `rewrite` makes of the table.
-[[nodiscard]] Summary summarise(std::string_view canonical);
+Summary summarise(std::string_view canonical);
 
 /// The first difference, with both values; empty: the digests are equal. "rank 3 is device 3 of 10.0.0.1 on node 0
 /// and device 4 of 10.0.0.1 on node 2", where these are the names.
-[[nodiscard]] std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
-                                              const std::string& other_name);
+std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
+                                const std::string& other_name);
 
 }  // namespace muster::rank_table

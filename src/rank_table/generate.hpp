@@ -33,8 +33,7 @@ using Addresses = std::map<int, std::string>;
                                                const std::vector<int>& devices);
 
 /// The server of one node; without addresses it can only be part of a table of one server.
-[[nodiscard]] Instance make_server(const std::string& server_id, const std::vector<int>& devices,
-                                   const Addresses& addresses);
+Instance make_server(const std::string& server_id, const std::vector<int>& devices, const Addresses& addresses);
 
 /// Merges the nodes' servers into one table: ranks by node, then in the order of devices. Nodes with the same
 /// `server_id` share a server. `names` are the nodes' names in errors.

@@ -22,7 +22,7 @@ struct Place {
 };
 
 /// "server_list[3].device[0].device_ip"; without `field` the place itself.
-[[nodiscard]] std::string path_of(Form form, const Place& place, std::string_view field = {});
+std::string path_of(Form form, const Place& place, std::string_view field = {});
 
 struct DevicePlace {
   json::object* device = nullptr;
@@ -37,7 +37,7 @@ struct InstancePlace {
 };
 
 /// Place of a device's `rank_id`: in the device, or in its instance.
-[[nodiscard]] Place place_of_rank(const DevicePlace& device);
+Place place_of_rank(const DevicePlace& device);
 
 /// The instances in the order of ranks.
 struct Layout {
@@ -61,8 +61,8 @@ class Breaches {
   explicit Breaches(std::size_t most) : most_(most) {}
 
   void add(std::string path, const json::value* value, std::string_view expected, std::string_view code = {});
-  [[nodiscard]] bool is_full() const { return found_.size() >= most_; }
-  [[nodiscard]] std::vector<Breach>& found() { return found_; }
+  bool is_full() const { return found_.size() >= most_; }
+  std::vector<Breach>& found() { return found_; }
 
  private:
   std::size_t most_;
@@ -70,16 +70,16 @@ class Breaches {
 };
 
 /// Detects the form by which lists exist, then by `version`.
-[[nodiscard]] Form form_of(const json::object& root);
+Form form_of(const json::object& root);
 
 /// Missing lists, and lists of anything but objects, are breaches and are skipped.
-[[nodiscard]] Layout lay_out(json::object& root, Breaches& breaches);
+Layout lay_out(json::object& root, Breaches& breaches);
 
 /// `net_instance_id` of the lowest layer of a rank of form 2.0; empty: there is none.
-[[nodiscard]] std::string_view lowest_network(const json::object& rank);
+std::string_view lowest_network(const json::object& rank);
 
 /// The table in a document. Ids and ranks that are no numbers are breaches.
-[[nodiscard]] Table make_table(const json::object& root, const Layout& layout, Breaches& breaches);
+Table make_table(const json::object& root, const Layout& layout, Breaches& breaches);
 
 void add_super_pods(const json::object& root, Table& table);
 
@@ -91,6 +91,6 @@ inline constexpr std::string_view kLogOnly = "no code, a line in its log";
 
 /// 12 for "job-worker-12"; empty: the text after the last '-' is no number, as the hash in "job-0-xk5d7", or has more
 /// than 18 digits.
-[[nodiscard]] std::optional<std::uint64_t> pod_number(std::string_view pod_name);
+std::optional<std::uint64_t> pod_number(std::string_view pod_name);
 
 }  // namespace muster::rank_table

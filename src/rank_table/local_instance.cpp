@@ -82,8 +82,7 @@ class Search {
 
   /// `matches` compares an instance with a name.
   template <typename Matches>
-  [[nodiscard]] std::optional<std::size_t> by_names(const std::vector<Sourced<std::string>>& names,
-                                                    const Matches& matches) {
+  std::optional<std::size_t> by_names(const std::vector<Sourced<std::string>>& names, const Matches& matches) {
     for (const auto& name : names) {
       const auto is_it = [&](const Instance& instance) { return matches(instance, name.value); };
       if (const auto found = judge(name.source.name + " '" + name.value + "'", is_it)) {
@@ -93,7 +92,7 @@ class Search {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::optional<std::size_t> by_index(const OwnNames& own) {
+  std::optional<std::size_t> by_index(const OwnNames& own) {
     if (!own.index) {
       return std::nullopt;
     }
@@ -105,7 +104,7 @@ class Search {
   }
 
   /// In a table without names, nodes follow the order of ranks, whatever the order of the servers.
-  [[nodiscard]] std::optional<std::size_t> by_ranks(const OwnNames& own) {
+  std::optional<std::size_t> by_ranks(const OwnNames& own) {
     if (!own.index) {
       return std::nullopt;
     }
@@ -122,7 +121,7 @@ class Search {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::string tried() const {
+  std::string tried() const {
     return tried_.empty() ? "nothing says which pod this is" : "tried " + join(tried_, ", ");
   }
 
@@ -138,7 +137,7 @@ class Search {
     return std::nullopt;
   }
 
-  [[nodiscard]] static std::string index_text(const OwnNames& own) {
+  static std::string index_text(const OwnNames& own) {
     return "index " + std::to_string(own.index->value) + " (" + own.index->source.name + ")";
   }
 

@@ -23,7 +23,7 @@ struct OwnNames {
 };
 
 /// The names in the surroundings, without the index.
-[[nodiscard]] OwnNames own_names(const Snapshot& snapshot);
+OwnNames own_names(const Snapshot& snapshot);
 
 /// Finds this node's instance in the table: by its pod's name, the number at the end of that name, an address that
 /// only one instance has, and in a table without pod names by its ranks. Fails with `BadData`, with the attempts and
@@ -31,7 +31,6 @@ struct OwnNames {
 [[nodiscard]] Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own);
 
 /// Devices of an instance. `ranks`, by instance and device, replace the table's unless empty.
-[[nodiscard]] std::vector<Device> devices_of(const Table& table, std::size_t instance,
-                                             const std::vector<int>& ranks = {});
+std::vector<Device> devices_of(const Table& table, std::size_t instance, const std::vector<int>& ranks = {});
 
 }  // namespace muster::rank_table

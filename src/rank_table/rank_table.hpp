@@ -12,7 +12,7 @@
 namespace muster::rank_table {
 
 /// "v0.1 (group_list)", for people.
-[[nodiscard]] std::string_view name_of(Form form);
+std::string_view name_of(Form form);
 
 /// A rank table that is not complete yet.
 struct Unfinished {
@@ -34,7 +34,7 @@ class LargePages : public json::memory_resource {
  protected:
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* place, std::size_t size, std::size_t alignment) override;
-  [[nodiscard]] bool do_is_equal(const json::memory_resource& other) const noexcept override { return this == &other; }
+  bool do_is_equal(const json::memory_resource& other) const noexcept override { return this == &other; }
 };
 
 /// Memory of one document, freed as a whole.
@@ -49,9 +49,9 @@ struct Memory {
 
 /// Writes a value on one line. Numbers with a fraction or an exponent are short, 0.1 and 1.0, with the fifteen digits
 /// that survive any parser.
-[[nodiscard]] std::string compact(const json::value& value);
+std::string compact(const json::value& value);
 
 /// Writes a document, always with the same bytes, about `size` of them. Consumes the document, since it may be large.
-[[nodiscard]] std::string print(json::object&& root, std::size_t size = 0);
+std::string print(json::object&& root, std::size_t size = 0);
 
 }  // namespace muster::rank_table

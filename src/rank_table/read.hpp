@@ -20,11 +20,11 @@ namespace muster::rank_table {
 using Reading = std::variant<Table, Unfinished, Error>;
 
 /// Removes the blanks at the beginnings of lines, which are most of an indented table.
-[[nodiscard]] std::string without_indentation(std::string text);
+std::string without_indentation(std::string text);
 
 /// Reads a table; numbers may be JSON texts or JSON numbers. `name` is the file's name in errors. Truncated text is
 /// unfinished.
-[[nodiscard]] Reading read(std::string_view text, const std::string& name);
+Reading read(std::string_view text, const std::string& name);
 
 /// Parameters of the rules that are not in the table.
 struct Rules {
@@ -34,7 +34,7 @@ struct Rules {
 };
 
 /// Reads the rules from the surroundings.
-[[nodiscard]] Rules find_rules(const Snapshot& snapshot);
+Rules find_rules(const Snapshot& snapshot);
 
 /// The result of reading and checking a text.
 struct Inspection {
@@ -48,15 +48,15 @@ struct Inspection {
 };
 
 /// Parses the text once for both, because a large table takes long.
-[[nodiscard]] Inspection inspect(std::string_view text, const std::string& name, const Rules& rules = {});
+Inspection inspect(std::string_view text, const std::string& name, const Rules& rules = {});
 
 /// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.
-[[nodiscard]] std::string describe(const Breach& breach);
+std::string describe(const Breach& breach);
 
 // Progress of an unfinished table.
 
 /// Progress by `status`; empty: the table is completed, or has no status at all.
-[[nodiscard]] std::optional<Unfinished> find_progress(const json::object& root);
+std::optional<Unfinished> find_progress(const json::object& root);
 
 // A rank table's JSON, and numbers in it that may be text.
 
@@ -65,19 +65,19 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 
 /// Parses into `memory`, which must outlive the result. Truncated text is unfinished, and so is a table whose
 /// `status` is not "completed".
-[[nodiscard]] Document parse(std::string_view text, Memory& memory);
+Document parse(std::string_view text, Memory& memory);
 
 /// Parses a text again that `parse` has accepted.
-[[nodiscard]] json::object parse_again(std::string_view text, Memory& memory);
+json::object parse_again(std::string_view text, Memory& memory);
 
 /// 8 or "8"; empty: neither, negative, or beyond an int.
-[[nodiscard]] std::optional<int> number_of(const json::value* value);
+std::optional<int> number_of(const json::value* value);
 
 /// The member as text, also where it is a number; empty: missing, or neither.
-[[nodiscard]] std::string plain_text(const json::object& object, std::string_view key);
+std::string plain_text(const json::object& object, std::string_view key);
 
 /// The value as written, shortened, for a `Breach`. Empty: missing.
-[[nodiscard]] std::string written(const json::value* value);
+std::string written(const json::value* value);
 
 /// Members of a device that HCCL wants as text in forms 1.x.
 inline constexpr std::array<std::string_view, 8> kDeviceTexts = {

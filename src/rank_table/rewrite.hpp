@@ -19,9 +19,9 @@ struct Changes {
 /// Converts a rank table with `group_list`, and one without a `version` field, to version 1.0: servers in the order of
 /// `table`, instances of one `server_id` together. Tables of other versions keep their form. Counts and ids are text as
 /// CANN wants them (numbers in 2.0), unknown fields stay, and equal input gives equal bytes. A large input text is freed before the new one grows.
-[[nodiscard]] std::string rewrite(std::string text, const Table& table, const Changes& changes = {});
+std::string rewrite(std::string text, const Table& table, const Changes& changes = {});
 
 /// Writes a table from devices alone, such as a generated one, as version 1.0, or 1.2 if it has super pods.
-[[nodiscard]] std::string write(const Table& table);
+std::string write(const Table& table);
 
 }  // namespace muster::rank_table

@@ -24,11 +24,11 @@ namespace muster::rank_table {
 using TopologyReading = std::variant<SwitchPaths, Unfinished, Error>;
 
 /// Decodes a base64 text of a gzipped document, and reads it by `read_topology`.
-[[nodiscard]] TopologyReading decode_topology(std::string_view text, const std::string& name);
+TopologyReading decode_topology(std::string_view text, const std::string& name);
 
 /// Reads servers whose devices have a `tor_ip`, the address of the switch that they are connected to. A node
 /// connected to several switches is near the nodes connected to the same ones.
-[[nodiscard]] TopologyReading read_topology(std::string_view document, const std::string& name);
+TopologyReading read_topology(std::string_view document, const std::string& name);
 
 /// The name of the platform's planned table, beside the rank table.
 inline constexpr const char* kPlannedTable = "jobstart_routeplan.json";
@@ -38,7 +38,7 @@ inline constexpr const char* kPlannedTable = "jobstart_routeplan.json";
 [[nodiscard]] Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned);
 
 /// Why other ranks would not help this job, or harm it: it has too few servers, or fills them partly.
-[[nodiscard]] std::optional<std::string> reason_to_skip(const Table& table);
+std::optional<std::string> reason_to_skip(const Table& table);
 
 /// One node's proposal. At most one of the first three is set; none: the node was not asked for a plan.
 struct RouteVote {
@@ -49,7 +49,7 @@ struct RouteVote {
   std::optional<int> first;     ///< the instance that it takes for the first one
 };
 
-[[nodiscard]] std::string digest_of(const std::vector<int>& ranks);
+std::string digest_of(const std::vector<int>& ranks);
 
 /// The common decision of all nodes.
 struct RouteDecision {
@@ -59,9 +59,9 @@ struct RouteDecision {
 };
 
 /// Returns the plan that all nodes have, or why none is used. Pure; `votes` are in the order of node ranks.
-[[nodiscard]] RouteDecision decide_route(const std::vector<RouteVote>& votes);
+RouteDecision decide_route(const std::vector<RouteVote>& votes);
 
 /// The ranks where instance i is at `positions[i]`; the devices of each stay in their order.
-[[nodiscard]] std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& positions);
+std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& positions);
 
 }  // namespace muster::rank_table

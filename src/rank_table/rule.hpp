@@ -107,7 +107,7 @@ void see_all_devices(State& state, const Rule& rule);
 void add(State& state, const Item& item, std::string expected);
 void add_at(State& state, const Item& item, std::string path, const json::value* value, std::string_view expected);
 
-[[nodiscard]] std::string path_of(const State& state, const Item& item);
+std::string path_of(const State& state, const Item& item);
 
 bool is_missing(State& state, const Item& item);
 bool is_text(State& state, const Item& item);

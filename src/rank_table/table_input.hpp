@@ -14,7 +14,7 @@
 namespace muster {
 
 /// Returns the judge of a job's rank table, by the rules that the surroundings ask for.
-[[nodiscard]] JudgeTable table_judge(const Snapshot& snapshot);
+JudgeTable table_judge(const Snapshot& snapshot);
 
 // Judges the route plan from one node's view. The nodes exchange their findings; the plan is used if all nodes can use
 // it (docs/rank-tables.md).
@@ -34,11 +34,10 @@ struct RouteFiles {
 /// Judges the files. Pure. The platform's own plan decides if there is one: a planned table, else the places that it
 /// sets for devices. Otherwise muster plans by the switches. The node is instance `own` of the table. Pending only while
 /// the topology file is missing.
-[[nodiscard]] std::variant<RouteFinding, Pending> judge_route(const rank_table::RouteRequest& request,
-                                                              const rank_table::Table& table, std::size_t own,
-                                                              const RouteFiles& files);
+std::variant<RouteFinding, Pending> judge_route(const rank_table::RouteRequest& request, const rank_table::Table& table,
+                                                std::size_t own, const RouteFiles& files);
 
 /// Reads the files. `table` is the path of the rank table.
-[[nodiscard]] RouteFiles find_routes(const rank_table::RouteRequest& request, const std::string& table);
+RouteFiles find_routes(const rank_table::RouteRequest& request, const std::string& table);
 
 }  // namespace muster

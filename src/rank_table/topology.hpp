@@ -32,9 +32,9 @@ struct RingOrder {
 [[nodiscard]] Result<RingOrder> order_ring(const TableFile& file, const NetworkFile& network);
 
 /// "8, before 12".
-[[nodiscard]] std::string describe(const RingOrder& order);
+std::string describe(const RingOrder& order);
 
 /// The table with new ranks, by instance and device.
-[[nodiscard]] Table with_ranks(Table table, const std::vector<int>& ranks);
+Table with_ranks(Table table, const std::vector<int>& ranks);
 
 }  // namespace muster::rank_table

@@ -49,25 +49,25 @@ class LauncherState {
   void on_here(std::size_t node) { nodes_[node].has_come = true; }
   void on_bye(std::size_t node, int exit_code) { nodes_[node].bye = exit_code; }
   /// The node's remote shell has ended. `last_line` is the last line of its standard error.
-  [[nodiscard]] LauncherActions on_ended(std::size_t node, const ExitStatus& status, const std::string& last_line);
+  LauncherActions on_ended(std::size_t node, const ExitStatus& status, const std::string& last_line);
   /// The node's remote shell could not be started.
-  [[nodiscard]] LauncherActions on_not_started(std::size_t node, const Error& why);
+  LauncherActions on_not_started(std::size_t node, const Error& why);
   /// The nodes were to come by now. Where an agent has come, the gang waits for the others, and ends by itself.
-  [[nodiscard]] LauncherActions on_start_timeout();
+  LauncherActions on_start_timeout();
   /// A signal asks for the end of the job.
-  [[nodiscard]] LauncherActions on_stop(int signal);
-  [[nodiscard]] LauncherActions on_grace_ended();
-  [[nodiscard]] LauncherActions on_guard_lost();
+  LauncherActions on_stop(int signal);
+  LauncherActions on_grace_ended();
+  LauncherActions on_guard_lost();
 
-  [[nodiscard]] bool has_come(std::size_t node) const { return nodes_[node].has_come; }
+  bool has_come(std::size_t node) const { return nodes_[node].has_come; }
   /// Names nodes whose agent has not come, at most eight; empty: all have.
-  [[nodiscard]] std::string describe_missing() const;
+  std::string describe_missing() const;
   /// The agents are to end, or do so by themselves.
-  [[nodiscard]] bool is_ending() const { return is_ending_; }
-  [[nodiscard]] bool is_alive(std::size_t node) const { return !nodes_[node].has_ended; }
+  bool is_ending() const { return is_ending_; }
+  bool is_alive(std::size_t node) const { return !nodes_[node].has_ended; }
   /// Reason for which the launcher ended the job; empty: the agents ended it, and report why.
-  [[nodiscard]] const std::optional<JobEnd>& end() const { return end_; }
-  [[nodiscard]] int exit_code() const;
+  const std::optional<JobEnd>& end() const { return end_; }
+  int exit_code() const;
 
  private:
   struct Node {
@@ -77,12 +77,12 @@ class LauncherState {
     std::optional<int> bye{};
   };
 
-  [[nodiscard]] LauncherActions fail(JobEnd end);
-  [[nodiscard]] bool has_stopped_unasked() const;
-  [[nodiscard]] LauncherActions after_the_gang();
-  [[nodiscard]] LauncherActions after_an_end(LauncherActions actions);
-  [[nodiscard]] std::string name_of(std::size_t node) const;
-  [[nodiscard]] std::vector<std::size_t> nodes_that_have_not_come() const;
+  LauncherActions fail(JobEnd end);
+  bool has_stopped_unasked() const;
+  LauncherActions after_the_gang();
+  LauncherActions after_an_end(LauncherActions actions);
+  std::string name_of(std::size_t node) const;
+  std::vector<std::size_t> nodes_that_have_not_come() const;
 
   std::vector<Node> nodes_;
   std::optional<JobEnd> end_;

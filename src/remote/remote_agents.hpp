@@ -32,14 +32,14 @@ struct AgentOrder {
 };
 
 /// Encodes the order as frames, the last of which is "start".
-[[nodiscard]] std::string write_order(const AgentOrder& order);
+std::string write_order(const AgentOrder& order);
 
 /// Parses an order from its frames.
 class OrderReader {
  public:
   /// True when the frame was the last one. Fails with `BadData` for an unexpected frame.
   [[nodiscard]] Result<bool> take(const Frame& frame);
-  [[nodiscard]] AgentOrder& order() { return order_; }
+  AgentOrder& order() { return order_; }
 
  private:
   AgentOrder order_;
@@ -61,29 +61,28 @@ struct RemoteShell {
 [[nodiscard]] Result<RemoteShell> read_remote_shell(const Sourced<std::string>& text);
 
 /// The default remote shells: ssh, and inside a Slurm allocation, srun.
-[[nodiscard]] RemoteShell plain_ssh();
-[[nodiscard]] RemoteShell slurms_srun();
+RemoteShell plain_ssh();
+RemoteShell slurms_srun();
 
 /// The whole command line that runs `command` on the host. ssh gets options: it never asks for a password, and
 /// notices when the host is gone. The user's own options override these.
-[[nodiscard]] std::vector<std::string> command_line_of(const RemoteShell& shell, const std::string& host,
-                                                       const std::string& command);
+std::vector<std::string> command_line_of(const RemoteShell& shell, const std::string& host, const std::string& command);
 
 /// The command that starts an agent on another host, valid in any login shell: muster at the path that it has here,
 /// or else the one in PATH.
-[[nodiscard]] std::string agent_command(const std::string& own_path);
+std::string agent_command(const std::string& own_path);
 
 // Forwarding of variables: a remote shell forwards none by itself.
 
 /// Names that are forwarded unless the user says "none"; a final '*' matches any ending.
-[[nodiscard]] std::span<const std::string_view> usual_variables();
+std::span<const std::string_view> usual_variables();
 
 /// Reads --forward-env: "NAME,NAME*", with "none" in front to leave out the default ones. Fails for an invalid name.
 [[nodiscard]] Result<std::vector<std::string>> read_forwarding(const std::optional<Sourced<std::string>>& given);
 
 /// The variables that match these names. muster's own are excluded: the order has their values.
-[[nodiscard]] std::map<std::string, std::string> choose_variables(const std::map<std::string, std::string>& variables,
-                                                                  const std::vector<std::string>& names);
+std::map<std::string, std::string> choose_variables(const std::map<std::string, std::string>& variables,
+                                                    const std::vector<std::string>& names);
 
 // Orders and plan for the agents of a job on other hosts.
 
@@ -97,9 +96,9 @@ struct FanOut {
 };
 
 /// The order of one node, with its rank and its number of workers.
-[[nodiscard]] AgentOrder order_of(const FanOut& fan_out, std::size_t node);
+AgentOrder order_of(const FanOut& fan_out, std::size_t node);
 
 /// The plan of the launcher: one process for each node, its remote shell.
-[[nodiscard]] LaunchPlan make_launcher_plan(const FanOut& fan_out);
+LaunchPlan make_launcher_plan(const FanOut& fan_out);
 
 }  // namespace muster

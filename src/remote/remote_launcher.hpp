@@ -112,7 +112,7 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   void start_next();
   [[nodiscard]] Result<> start(std::size_t node);
   void on_control(std::size_t node, const std::string& kind, const std::string& text);
-  [[nodiscard]] StreamRoute make_route(std::size_t node, bool is_error);
+  StreamRoute make_route(std::size_t node, bool is_error);
   void drop_prefix(std::size_t node, bool is_error);
 
   // Events.
@@ -133,9 +133,9 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   void act(const TellLauncherGrace& action);
   void act(const KillShells& action);
   void act(const FinishLauncher& action);
-  [[nodiscard]] std::function<Result<>()> conclude() override;
+  std::function<Result<>()> conclude() override;
   void print_exit_report(const Result<>& report) override { input_.words.say(outcome_, report); }
-  [[nodiscard]] std::string last_line_of(std::size_t node) const;
+  std::string last_line_of(std::size_t node) const;
 
   RemoteLauncherInput input_;
   ProcessLoop loop_;

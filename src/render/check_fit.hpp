@@ -62,12 +62,12 @@ struct Fit {
   std::string sentences;  ///< for people: how many fit, and the obstacles
 };
 
-[[nodiscard]] Fit check_fit(const ClusterState& state, const PodNeeds& needs, int wanted);
+Fit check_fit(const ClusterState& state, const PodNeeds& needs, int wanted);
 
 // Quantities as Kubernetes writes them: "8", "500m", "1.5Gi", "2e3".
 
 /// Thousandths of a unit, rounded up; clamped to the largest value. Empty for text that Kubernetes would not accept,
 /// and for negative quantities.
-[[nodiscard]] std::optional<std::int64_t> parse_quantity(std::string_view text);
+std::optional<std::int64_t> parse_quantity(std::string_view text);
 
 }  // namespace muster::render

@@ -53,28 +53,28 @@ struct ManifestRequest {
   std::string patch_name;                         ///< its file's, for messages
 };
 
-[[nodiscard]] const std::vector<std::string>& manifest_kinds();
+const std::vector<std::string>& manifest_kinds();
 
 /// The kind that the word means, by its name or another one of it, such as "pytorchjob"; empty: none.
-[[nodiscard]] std::string kind_of(std::string_view word);
+std::string kind_of(std::string_view word);
 
 /// Schedulers with PodGroups, which start all pods of a group or none.
-[[nodiscard]] const std::vector<std::string>& gang_schedulers();
+const std::vector<std::string>& gang_schedulers();
 
 /// True for a kind whose platform creates a token per job.
-[[nodiscard]] bool brings_token(std::string_view kind);
+bool brings_token(std::string_view kind);
 
 /// True for a kind that Kubernetes accepts.
-[[nodiscard]] bool is_of_kubernetes(std::string_view kind);
+bool is_of_kubernetes(std::string_view kind);
 
 /// True for a kind that is a script for a batch system.
-[[nodiscard]] bool is_script(std::string_view kind);
+bool is_script(std::string_view kind);
 
 /// True where a manifest of this kind can hold the option, by its name without dashes.
-[[nodiscard]] bool has_place(std::string_view kind, std::string_view option);
+bool has_place(std::string_view kind, std::string_view option);
 
 /// The last pod's name behind the job's name, such as "-worker-15", because host names are limited in length.
-[[nodiscard]] std::string last_suffix(std::string_view kind, int nodes);
+std::string last_suffix(std::string_view kind, int nodes);
 
 /// Seconds from the end of muster's grace to the platform's SIGKILL.
 inline constexpr int kGraceMargin = 15;
@@ -86,7 +86,7 @@ inline constexpr int kGraceMargin = 15;
 
 /// Replaces each {placeholder} with its value. A line with an empty value is left out, and the further lines of a
 /// value are indented like the placeholder.
-[[nodiscard]] std::string fill_lines(std::string_view text, const std::map<std::string, std::string>& values);
+std::string fill_lines(std::string_view text, const std::map<std::string, std::string>& values);
 
 // Values that single kinds of manifests add to the common ones.
 
@@ -101,17 +101,17 @@ struct PodNames {
 };
 
 /// "A,B": the names of the variables.
-[[nodiscard]] std::string names_of(const std::vector<NamedText>& variables);
+std::string names_of(const std::vector<NamedText>& variables);
 
 void add_script_values(Values& values, const ManifestRequest& request);
 /// Fails with `BadData` for a patch that is none of a pod.
 [[nodiscard]] Result<> add_pod_values(Values& values, const ManifestRequest& request, const PodNames& names);
 
 /// Exit codes of muster after which a restart of the job may help: docs/interfaces.md.
-[[nodiscard]] const std::vector<std::string>& restart_codes();
+const std::vector<std::string>& restart_codes();
 
 /// The filled text of a file in templates/manifests, without its last line end.
-[[nodiscard]] std::string fill_file(std::string_view file, const Values& values);
+std::string fill_file(std::string_view file, const Values& values);
 
 // The files of templates/manifests, embedded at build time by cmake/embed_texts.cmake.
 
@@ -120,17 +120,17 @@ struct ManifestText {
   std::string_view text;
 };
 
-[[nodiscard]] std::span<const ManifestText> manifest_texts();
+std::span<const ManifestText> manifest_texts();
 
 // Quotes the user's texts for a YAML file, a shell script, a Dockerfile.
 
 /// True for text that YAML and JSON can hold: valid UTF-8.
-[[nodiscard]] bool is_utf8(std::string_view text);
+bool is_utf8(std::string_view text);
 
 /// Quotes a text so that every YAML reader, old or new, returns it byte for byte; the result is a JSON string, too.
-[[nodiscard]] std::string quoted_text(std::string_view text);
+std::string quoted_text(std::string_view text);
 
 /// Quotes an argument of a container: doubles "$", because Kubernetes replaces "$(NAME)" and reads "$$" as "$".
-[[nodiscard]] std::string quoted_argument(std::string_view text);
+std::string quoted_argument(std::string_view text);
 
 }  // namespace muster::render

@@ -49,10 +49,10 @@ struct PodNeeds {
 };
 
 /// The CPUs that each pod requests: those that are given, else one for each worker.
-[[nodiscard]] std::string requested_cpus(const PodNeeds& needs);
+std::string requested_cpus(const PodNeeds& needs);
 /// The memory that each pod requests: what is given, else 1 GiB for each worker. Without any request a pod would be
 /// "BestEffort", the first to be evicted.
-[[nodiscard]] std::string requested_memory(const PodNeeds& needs);
+std::string requested_memory(const PodNeeds& needs);
 
 // Strict readers: each fails by naming the source, the value and the expectation.
 

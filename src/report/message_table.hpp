@@ -39,25 +39,25 @@ struct ExitCodeHelp {
 
 /// Reads the rows of the tables of a page whose first column is called "Message" or "You see". A row with few words has
 /// the text that stands above its table behind them.
-[[nodiscard]] std::vector<MessageRow> read_message_page(std::string_view markdown, const std::string& page);
+std::vector<MessageRow> read_message_page(std::string_view markdown, const std::string& page);
 
 /// Reads the rows of the table of a page whose first column is called "Code".
-[[nodiscard]] std::vector<ExitCodeRow> read_exit_codes(std::string_view markdown);
+std::vector<ExitCodeRow> read_exit_codes(std::string_view markdown);
 
 /// Reads the rows of the table of a page whose first column is called "Exit code" and that has four of them.
-[[nodiscard]] std::vector<ExitCodeHelp> read_exit_code_help(std::string_view markdown, const std::string& page);
+std::vector<ExitCodeHelp> read_exit_code_help(std::string_view markdown, const std::string& page);
 
 /// The rows of the pages that the program was built with.
-[[nodiscard]] std::vector<MessageRow> known_messages();
-[[nodiscard]] std::vector<ExitCodeRow> known_exit_codes();
-[[nodiscard]] std::vector<ExitCodeHelp> known_exit_code_help();
+std::vector<MessageRow> known_messages();
+std::vector<ExitCodeRow> known_exit_codes();
+std::vector<ExitCodeHelp> known_exit_code_help();
 
 /// The row of an exit code: its own, that of signals above 128, or that of workers. Empty: `rows` have none.
-[[nodiscard]] std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows);
-[[nodiscard]] std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeHelp>& rows);
+std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows);
+std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeHelp>& rows);
 
 /// The rows of which a text is one word, such as `OOMKilled`, that stands in the text.
-[[nodiscard]] std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows);
+std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows);
 
 /// Finds messages by their words and pairs of words. Rare ones and the beginning count more, and so does a message of
 /// which the text has all words.
@@ -68,7 +68,7 @@ class MessageIndex {
   /// The rows of which `text` is most likely a message, the likeliest first; at most three, each with the likest of its
   /// messages alone. Names and numbers need not be those of the table, and a part of a message is enough. Empty: none is
   /// like it.
-  [[nodiscard]] std::vector<MessageRow> find(std::string_view text) const;
+  std::vector<MessageRow> find(std::string_view text) const;
 
  private:
   struct Message {
@@ -84,8 +84,8 @@ class MessageIndex {
   };
 
   void add(std::size_t row, const std::string& message);
-  [[nodiscard]] double weight_of(const std::string& feature) const;
-  [[nodiscard]] std::vector<double> likeness_to(std::string_view text) const;
+  double weight_of(const std::string& feature) const;
+  std::vector<double> likeness_to(std::string_view text) const;
 
   std::vector<MessageRow> rows_;
   std::vector<Message> messages_;
@@ -97,6 +97,6 @@ struct PackedPages {
   std::string_view bytes;
   std::size_t size = 0;
 };
-[[nodiscard]] PackedPages packed_message_pages();
+PackedPages packed_message_pages();
 
 }  // namespace muster

@@ -23,17 +23,17 @@ struct ReportLine {
 
 /// The outcome for people: one line on success; on failure the worker that failed first, why, its last lines, and the
 /// workers that were only stopped.
-[[nodiscard]] std::vector<ReportLine> describe_outcome(const Outcome& outcome);
+std::vector<ReportLine> describe_outcome(const Outcome& outcome);
 
 /// The outcome for programs: the document that `--report` promises.
-[[nodiscard]] json::value to_document(const Outcome& outcome);
+json::value to_document(const Outcome& outcome);
 
 /// Removes an older report and checks that a new one can be written. An error names the option or variable that gave
 /// the file.
 [[nodiscard]] Result<> prepare_report(const Sourced<std::string>& file);
 
 /// Our descriptor that a path such as /dev/stdout or /dev/fd/3 names; empty: none.
-[[nodiscard]] std::optional<int> stream_of(const std::string& name);
+std::optional<int> stream_of(const std::string& name);
 
 /// Writes the document to a file, whole or not at all. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);
@@ -47,7 +47,7 @@ struct ReportLine {
 [[nodiscard]] Result<> write_error_file(const Outcome& outcome, const std::string& path);
 
 /// Short advice drawn from how the first worker failed; empty when there is none.
-[[nodiscard]] std::vector<std::string> hints(const Outcome& outcome);
+std::vector<std::string> hints(const Outcome& outcome);
 
 struct RunHistory {
   int runs = 0;         ///< that have ended
@@ -56,7 +56,7 @@ struct RunHistory {
 
 /// The state folder of a job in `state_dir`, named by the job's id, in which other characters than letters, digits,
 /// '.', '_' and '-' become '_'; "job" without an id.
-[[nodiscard]] std::string state_folder_of(const std::string& state_dir, const std::string& job_id);
+std::string state_folder_of(const std::string& state_dir, const std::string& job_id);
 
 /// Creates the folder and reads its history, with a timeout of a few seconds for the file system. Unreadable content
 /// counts as no runs; fails with `System` when the folder cannot be created.
@@ -66,6 +66,6 @@ struct RunHistory {
 [[nodiscard]] Result<> write_history(const std::string& folder, const RunHistory& before, const JobEnd& end);
 
 /// Parses the content of the file. Empty: it is invalid. Pure.
-[[nodiscard]] std::optional<RunHistory> parse_history(const std::string& text);
+std::optional<RunHistory> parse_history(const std::string& text);
 
 }  // namespace muster

@@ -30,12 +30,11 @@ struct ReportsFolder {
 
 /// "$XDG_STATE_HOME/muster/reports", else below ~/.local/state. Pure: the home's file system may hang.
 /// Source: https://specifications.freedesktop.org/basedir-spec/latest
-[[nodiscard]] ReportsFolder saved_reports_folder(const std::map<std::string, std::string>& variables);
+ReportsFolder saved_reports_folder(const std::map<std::string, std::string>& variables);
 
 /// The file: the job, the report, and the last lines of the console, at most 1 MB: of a larger one the longest parts
 /// are left out.
-[[nodiscard]] std::string saved_report(const SavedJob& job, const json::value& report,
-                                       const std::vector<std::string>& last_lines);
+std::string saved_report(const SavedJob& job, const json::value& report, const std::vector<std::string>& last_lines);
 
 /// Writes the file, which this user alone may read, and removes all older reports but the newest; `keep` stay. Of very
 /// many it looks at a part, and removes the rest with later reports. Names of days to come, by a clock that was wrong,
@@ -45,10 +44,9 @@ struct ReportsFolder {
 
 /// The newest saved reports, at most `most`, the oldest of them first; `today`: "2026-11-28", in UTC. What is no report,
 /// or another user's, is left out.
-[[nodiscard]] std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most,
-                                                           const std::string& today);
+std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most, const std::string& today);
 
 /// A saved report for people: which job, when, and its last lines.
-[[nodiscard]] std::string describe_saved_report(const json::object& saved);
+std::string describe_saved_report(const json::object& saved);
 
 }  // namespace muster

@@ -19,7 +19,7 @@ enum class Question {
 };
 
 /// Those that are allowed where nobody says more.
-[[nodiscard]] inline std::set<Question> usual_questions() {
+inline std::set<Question> usual_questions() {
   return {Question::Stacks, Question::PySpy, Question::Recorder};
 }
 

@@ -36,7 +36,7 @@ struct JobPlan {
   std::vector<MpiStartMethod> others = {};  ///< fallbacks that the nodes may agree on
 
   /// True if the plan of any start method sets this member, such as `&LaunchPlan::needs_secret`.
-  [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
+  bool may_need(bool LaunchPlan::*what) const;
 };
 
 /// Final steps of the agent, after every process has ended and all output has been read.

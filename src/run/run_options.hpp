@@ -86,18 +86,16 @@ struct RunOptions {
   std::optional<LauncherInfo> launcher;  ///< empty: not started by a remote launcher
 
   /// True when something is written to files.
-  [[nodiscard]] bool needs_files() const {
-    return selection.needs_files() || !duplicate_out.is_empty() || !duplicate_err.is_empty();
-  }
+  bool needs_files() const { return selection.needs_files() || !duplicate_out.is_empty() || !duplicate_err.is_empty(); }
 };
 
 /// True for TERM=dumb: the terminal shows text only.
-[[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
+bool is_dumb(const std::map<std::string, std::string>& variables);
 
 /// The clock for the console of a muster that started at `start`: decides Auto.
-[[nodiscard]] ConsoleClock make_console_clock(const RunOptions& options, WallTime start);
+ConsoleClock make_console_clock(const RunOptions& options, WallTime start);
 
 /// True if text on `fd`, a stream of ours, may be coloured.
-[[nodiscard]] bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);
+bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);
 
 }  // namespace muster

@@ -45,25 +45,25 @@ class Selection {
   /// not named are 0.
   [[nodiscard]] static Result<Selection> read(const SelectionOptions& options);
 
-  [[nodiscard]] Destination out(LocalRank rank) const { return of(rank, Streams::Out); }
-  [[nodiscard]] Destination err(LocalRank rank) const { return of(rank, Streams::Err); }
+  Destination out(LocalRank rank) const { return of(rank, Streams::Out); }
+  Destination err(LocalRank rank) const { return of(rank, Streams::Err); }
   /// Adds a log directory later.
   void add_folder();
   /// True when some stream goes to a file.
-  [[nodiscard]] bool needs_files() const;
+  bool needs_files() const;
 
  private:
   /// One option: its value for all ranks, or for each rank that it names.
   struct Choice {
     Streams for_all = Streams::None;
     std::map<int, Streams> by_rank;
-    [[nodiscard]] bool covers(LocalRank rank, Streams stream) const;
-    [[nodiscard]] bool is_none() const;
+    bool covers(LocalRank rank, Streams stream) const;
+    bool is_none() const;
   };
 
   [[nodiscard]] static Result<Choice> read_choice(const Sourced<std::string>& text);
   [[nodiscard]] static Result<std::set<int>> read_filter(const Sourced<std::string>& text);
-  [[nodiscard]] Destination of(LocalRank rank, Streams stream) const;
+  Destination of(LocalRank rank, Streams stream) const;
 
   bool names_streams_ = false;  ///< --redirects or --tee is given
   Choice redirects_;
@@ -86,11 +86,11 @@ class PrefixTemplate {
                                                    UnknownNames unknown_names = UnknownNames::Refused);
 
   /// True when there is no template: lines begin with the rank.
-  [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
+  bool is_empty() const { return pieces_.empty(); }
   /// True when the template contains the name.
-  [[nodiscard]] bool needs(std::string_view name) const;
+  bool needs(std::string_view name) const;
   /// The text with each name replaced; a name that `values` lacks becomes empty.
-  [[nodiscard]] std::string fill(const std::map<std::string, std::string>& values) const;
+  std::string fill(const std::map<std::string, std::string>& values) const;
 
  private:
   struct Piece {
@@ -108,8 +108,8 @@ class LineFilter {
   [[nodiscard]] static Result<LineFilter> read(const Sourced<std::string>& setting);
 
   /// True when no line is selected.
-  [[nodiscard]] bool is_empty() const { return texts_.empty(); }
-  [[nodiscard]] bool matches(std::string_view line) const;
+  bool is_empty() const { return texts_.empty(); }
+  bool matches(std::string_view line) const;
 
  private:
   std::vector<std::string> texts_;

@@ -32,7 +32,7 @@ struct SuspendOptions {
   std::optional<Cloud> watched;                         ///< empty: no cloud is polled
 
   /// Time until the allocation ends, less a margin for the exit; empty: the end is unknown.
-  [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
+  std::optional<std::chrono::milliseconds> time_left() const;
 };
 
 }  // namespace muster

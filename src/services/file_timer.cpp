@@ -245,12 +245,12 @@ class FileTimer final : public Service {
     std::unique_ptr<NamedPipe> pipe;
   };
 
-  [[nodiscard]] std::string variable(const char* name) const {
+  std::string variable(const char* name) const {
     const auto at = input_.variables.find(name);
     return at == input_.variables.end() ? std::string() : at->second;
   }
 
-  [[nodiscard]] Paths own_paths() const {
+  Paths own_paths() const {
     Paths paths;
     for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
       paths.push_back(input_.run_folder + "/watchdog_timer_" + std::to_string(worker));

@@ -40,22 +40,22 @@ class Timers {
   std::size_t take(std::string_view bytes);
 
   /// Time of the next expiry, in seconds since the epoch; empty: there is no timer.
-  [[nodiscard]] std::optional<double> next() const;
+  std::optional<double> next() const;
 
   /// Takes the process with the earliest expired timer and removes all its timers. Returns its earliest expired timer
   /// that has a signal, else its earliest one. Empty: no timer has expired.
-  [[nodiscard]] std::optional<Timer> expire(double now);
+  std::optional<Timer> expire(double now);
 
-  [[nodiscard]] std::size_t size() const { return timers_.size(); }
+  std::size_t size() const { return timers_.size(); }
   /// Bytes kept: scopes and an incomplete line.
-  [[nodiscard]] std::size_t bytes() const { return scope_bytes_ + line_.size(); }
+  std::size_t bytes() const { return scope_bytes_ + line_.size(); }
 
  private:
   using Key = std::pair<int, std::string>;                  ///< pid and scope
   using Place = std::tuple<double, int, std::string_view>;  ///< by expiry time; the scope points into the key
 
-  [[nodiscard]] bool take_line(std::string_view line);
-  [[nodiscard]] bool set(Timer timer);
+  bool take_line(std::string_view line);
+  bool set(Timer timer);
   void remove(std::map<Key, Timer>::iterator timer);
 
   Limits limits_;

@@ -75,9 +75,9 @@ class ServiceHost {
   /// Cancels the running `write_files` and the queued ones. The end of the job waits for `work`, for a moment.
   virtual void remove_files(HelperTask::Work work) = 0;
   /// Nodes by rank; on the leader, once an attempt starts.
-  [[nodiscard]] virtual std::vector<gang::NodePlace> nodes() const = 0;
+  virtual std::vector<gang::NodePlace> nodes() const = 0;
   /// Rank of the worker of this node that is the process or its ancestor; empty: none.
-  [[nodiscard]] virtual std::optional<int> rank_of(std::uint32_t pid) const = 0;
+  virtual std::optional<int> rank_of(std::uint32_t pid) const = 0;
   /// Sends a signal, or 0 for none, to a process of this node if it is a worker or descends from one, and returns
   /// that worker's rank. Empty: the process is no worker's, and nothing was sent.
   virtual std::optional<int> signal_process(int pid, int signal) = 0;
@@ -115,9 +115,7 @@ class Service {
   virtual void on_worker_started(std::size_t /*worker*/) {}
   /// Called when a worker has exited. Returns why an exit with 0 is a failure all the same, as the end of a sentence
   /// that begins with the worker's name: "called MPI_Abort(0)"; after a failure, its cause if that is known.
-  [[nodiscard]] virtual std::optional<Error> explain_end(std::size_t /*worker*/, bool /*has_succeeded*/) {
-    return std::nullopt;
-  }
+  virtual std::optional<Error> explain_end(std::size_t /*worker*/, bool /*has_succeeded*/) { return std::nullopt; }
   virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
   /// No worker of this node is alive or will be: a program that serves them must end.
   virtual void on_workers_over(bool /*is_success*/) {}
@@ -131,7 +129,7 @@ class Service {
   void report_ready(const PlanAdditions& additions) const { owner_->on_service_ready(additions); }
   /// Wraps `call`, so that it does nothing once this service is destroyed.
   template <typename Call>
-  [[nodiscard]] auto guarded(Call call) const {
+  auto guarded(Call call) const {
     return scope_.wrap(std::move(call));
   }
 
@@ -186,18 +184,18 @@ class Services : private ServiceOwner {
   [[nodiscard]] Result<AttemptPorts> prepare();
   /// Starts the services in order and puts their additions into the plan, which outlives them. After a failure, the
   /// services that were started run until `stop`. True: all are ready; `on_ready` is not called.
-  [[nodiscard]] bool start(LaunchPlan& plan);
+  bool start(LaunchPlan& plan);
   /// Name of the service that is not ready yet; empty: all are.
-  [[nodiscard]] std::string awaited() const;
+  std::string awaited() const;
   /// Start timeout: fails the service that is not ready yet.
   void give_up_waiting(std::chrono::seconds time);
   /// The first one; empty: none has failed.
-  [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }
+  const std::optional<ServiceFailure>& failure() const { return failure_; }
   void on_worker_started(std::size_t worker) { notify(&Service::on_worker_started, worker); }
   /// Asks each service about a worker that has ended. True: one knows that it failed, even if it exited with 0.
-  [[nodiscard]] bool explain_end(std::size_t worker, bool has_succeeded);
+  bool explain_end(std::size_t worker, bool has_succeeded);
   /// The services' reasons for failures of workers, by index in the plan.
-  [[nodiscard]] const std::map<std::size_t, std::string>& explanations() const { return explanations_; }
+  const std::map<std::size_t, std::string>& explanations() const { return explanations_; }
   void on_worker_ended(std::size_t worker, bool has_succeeded) {
     notify(&Service::on_worker_ended, worker, has_succeeded);
   }
@@ -208,7 +206,7 @@ class Services : private ServiceOwner {
  private:
   void on_service_failure(const Service& service, const Error& error) override;
   void on_service_ready(const PlanAdditions& additions) override;
-  [[nodiscard]] bool start_next();
+  bool start_next();
   void fail(const std::string& service, const Error& error);
   template <typename... Parameters, typename... Arguments>
   void notify(void (Service::*what)(Parameters...), const Arguments&... arguments) {
@@ -226,7 +224,7 @@ class Services : private ServiceOwner {
 };
 
 /// Names that a template may use.
-[[nodiscard]] std::vector<std::string> service_names();
+std::vector<std::string> service_names();
 
 /// Fails with `BadData` for an unknown name; the message lists the known ones.
 [[nodiscard]] Result<> check_services(const ModeTemplate& mode);

@@ -26,10 +26,10 @@ struct PythonProgram {
 };
 
 /// Empty: it is no script or module that Python runs at once, as with "uv run train.py" and "python3 -c".
-[[nodiscard]] std::optional<PythonProgram> find_python_program(const std::vector<std::string>& argv);
+std::optional<PythonProgram> find_python_program(const std::vector<std::string>& argv);
 
 /// Words of a program that does nothing, run by the same interpreter with the same options.
-[[nodiscard]] std::vector<std::string> harmless_words(const PythonProgram& program);
+std::vector<std::string> harmless_words(const PythonProgram& program);
 
 /// A file or folder that a list of imports depends on.
 struct FileState {
@@ -51,32 +51,31 @@ struct Imports {
   bool is_loading = false;       ///< the import of a module has begun and is not seen to have ended
 
   /// A library is among the steps.
-  [[nodiscard]] bool has_modules() const;
+  bool has_modules() const;
 };
 
 /// Bytes that a worker may write: a list of five thousand modules, which a socket takes at once.
 inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
 
 /// Reads the notes, which may be anything: a line that is no name of a module is left out.
-[[nodiscard]] Imports read_imports(std::string_view notes);
+Imports read_imports(std::string_view notes);
 
 /// A line of notes.
-[[nodiscard]] std::string note_of(const FileState& file);
+std::string note_of(const FileState& file);
 
 /// The request with the descriptor `passed`, and with the variables by which Python imports sitecustomize.py of the folder.
 /// `what`: "learn", "answer" or "stand_by".
-[[nodiscard]] SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what,
-                                         int passed);
+SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what, int passed);
 
 /// The message that names a standby's imports. `is_paced`: it has to sleep in between. `are_given`: by the user, who may name
 /// more than libraries.
-[[nodiscard]] std::string imports_message(const Imports& imports, bool is_paced, bool are_given);
+std::string imports_message(const Imports& imports, bool is_paced, bool are_given);
 
 /// Why a process that was started as `standing` cannot become the worker `wanted`; empty: it can.
-[[nodiscard]] std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted);
+std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted);
 
 /// The message by which it becomes that worker: its interpreter, and the variables that differ.
-[[nodiscard]] std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted);
+std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted);
 
 /// Memory of the machine, or of a control group, in bytes.
 struct Memory {
@@ -85,16 +84,16 @@ struct Memory {
 };
 
 /// True if a process of `size` bytes leaves a tenth free.
-[[nodiscard]] bool has_room(const Memory& memory, std::uint64_t size);
+bool has_room(const Memory& memory, std::uint64_t size);
 
 /// MemAvailable and MemTotal of /proc/meminfo; empty: they are not there.
-[[nodiscard]] std::optional<Memory> read_meminfo(std::string_view text);
+std::optional<Memory> read_meminfo(std::string_view text);
 
 }  // namespace muster::standby
 
 namespace muster {
 
 /// python/standby/sitecustomize.py, which the Python of a worker or standby imports.
-[[nodiscard]] std::string_view standby_module();
+std::string_view standby_module();
 
 }  // namespace muster

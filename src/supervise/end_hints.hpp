@@ -51,17 +51,17 @@ struct EndFacts {
 };
 
 /// Sentences, the most certain first; empty when there is nothing to add.
-[[nodiscard]] std::vector<std::string> end_hints(const EndFacts& facts);
+std::vector<std::string> end_hints(const EndFacts& facts);
 
 /// The path in a compiler's cache which the last words of a process call gone or busy; "": the words name none. No value: they tell
 /// of no such thing.
-[[nodiscard]] std::optional<std::string> find_cache_trouble(const std::string& words);
+std::optional<std::string> find_cache_trouble(const std::string& words);
 
 // Messages of programs that fail: failure_patterns.txt, embedded at build time.
 
 /// True if the lower-case text has a pattern of this kind.
-[[nodiscard]] bool has_pattern(std::string_view text, std::string_view kind);
+bool has_pattern(std::string_view text, std::string_view kind);
 
-[[nodiscard]] std::string_view failure_patterns();
+std::string_view failure_patterns();
 
 }  // namespace muster

@@ -15,23 +15,21 @@ namespace muster {
 class ExitStatus {
  public:
   /// `wait_status` is the status from waitpid(2) for a child that has ended.
-  [[nodiscard]] static ExitStatus from_wait_status(int wait_status);
-  [[nodiscard]] static ExitStatus exited(int code) { return ExitStatus(code, std::nullopt, false); }
-  [[nodiscard]] static ExitStatus signalled(int signal, bool dumped_core = false) {
-    return ExitStatus(0, signal, dumped_core);
-  }
+  static ExitStatus from_wait_status(int wait_status);
+  static ExitStatus exited(int code) { return ExitStatus(code, std::nullopt, false); }
+  static ExitStatus signalled(int signal, bool dumped_core = false) { return ExitStatus(0, signal, dumped_core); }
 
-  [[nodiscard]] bool ok() const { return !signal_ && code_ == 0; }
+  bool ok() const { return !signal_ && code_ == 0; }
   /// The exit code; empty when a signal ended the process.
-  [[nodiscard]] std::optional<int> code() const { return signal_ ? std::nullopt : std::optional(code_); }
-  [[nodiscard]] std::optional<int> signal() const { return signal_; }
-  [[nodiscard]] bool dumped_core() const { return dumped_core_; }
+  std::optional<int> code() const { return signal_ ? std::nullopt : std::optional(code_); }
+  std::optional<int> signal() const { return signal_; }
+  bool dumped_core() const { return dumped_core_; }
 
   /// The code that a shell would report: the exit code, or 128 plus the signal's number.
-  [[nodiscard]] int shell_code() const { return signal_ ? 128 + *signal_ : code_; }
+  int shell_code() const { return signal_ ? 128 + *signal_ : code_; }
 
   /// "exit code 3" or "signal SIGSEGV (Segmentation fault), core dumped".
-  [[nodiscard]] std::string describe() const;
+  std::string describe() const;
 
   bool operator==(const ExitStatus&) const = default;
 
@@ -45,7 +43,7 @@ class ExitStatus {
 };
 
 /// "SIGTERM", "SIGRTMIN+3"; "signal 77" for an unnamed number.
-[[nodiscard]] std::string signal_name(int signal);
+std::string signal_name(int signal);
 
 /// The signals that stop the job. TERM, INT, HUP and QUIT always do, because their default action would end muster
 /// alone.
@@ -56,12 +54,12 @@ class StopSignals {
   [[nodiscard]] static Result<StopSignals> read(const std::optional<Sourced<std::string>>& given);
 
   /// Removes a signal that is a notice, which stops nothing. False when the user has named it as a stop signal.
-  [[nodiscard]] bool make_notice(int signal);
+  bool make_notice(int signal);
 
-  [[nodiscard]] bool contains(int signal) const { return all_.contains(signal); }
-  [[nodiscard]] const std::set<int>& all() const { return all_; }
+  bool contains(int signal) const { return all_.contains(signal); }
+  const std::set<int>& all() const { return all_; }
   /// The list of names as torchrun's workers get it: "SIGUSR1,SIGUSR2".
-  [[nodiscard]] std::string to_text() const;
+  std::string to_text() const;
 
   StopSignals();
 

@@ -27,22 +27,22 @@ enum class FailureKind {
 };
 
 /// Classifies by status, error file and last lines, with the patterns of failure_patterns.txt.
-[[nodiscard]] FailureKind classify(const Failure& failure);
+FailureKind classify(const Failure& failure);
 /// A clause that follows "because": "a signal ended it".
-[[nodiscard]] std::string_view describe(FailureKind trace);
+std::string_view describe(FailureKind trace);
 
 /// True if a process that muster then asked to end had written an error of its own as its last lines, which tell of more
 /// than a lost peer.
-[[nodiscard]] bool shows_own_error(const std::vector<std::string>& last_lines);
+bool shows_own_error(const std::vector<std::string>& last_lines);
 
 /// True for a status that is a cause by itself: no failure of a peer ends a process so.
-[[nodiscard]] bool is_crash(const ExitStatus& status);
+bool is_crash(const ExitStatus& status);
 
 /// Index of the likeliest cause among failures that have no order; the first of several equal ones. There must be at
 /// least one.
-[[nodiscard]] std::size_t most_likely_first(std::span<const Failure> suspects);
+std::size_t most_likely_first(std::span<const Failure> suspects);
 /// Takes it out of them. Of several it is not known which was the first.
-[[nodiscard]] Failure take_most_likely(std::vector<Failure>& suspects);
+Failure take_most_likely(std::vector<Failure>& suspects);
 
 /// If `first` shows only that a peer was gone: takes the first of `others` that had written an error of its own when
 /// it was asked to end, and does not name another rank there; puts `first` in its place among them. Its exit code becomes

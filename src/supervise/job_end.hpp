@@ -90,16 +90,16 @@ struct OtherFailures {
 };
 
 /// "rank 3", "rank 4 (ps 1)", or "service 'planned_files'".
-[[nodiscard]] std::string name_of_failed(const Failure& failure);
+std::string name_of_failed(const Failure& failure);
 
 /// "rank 3 on node 1 (host-b) failed (exit code 9)".
-[[nodiscard]] std::string describe_failure(const Failure& failure);
+std::string describe_failure(const Failure& failure);
 /// "exit code 9", or "signal SIGUSR1 (User defined signal 1), which muster passed on". Empty: it never ran.
-[[nodiscard]] std::string describe_status(const Failure& failure);
+std::string describe_status(const Failure& failure);
 
 /// Says why a restart is vain, as a clause: the program is not found or not executable (127, 126), or a process cannot be
 /// killed. Empty: nothing.
-[[nodiscard]] std::string why_incurable(const Failure& failure);
+std::string why_incurable(const Failure& failure);
 
 /// A rank that ended with 0 by itself while others ran on.
 struct EarlyLeaver {
@@ -148,7 +148,7 @@ struct Suspect {
 };
 
 /// "it has failed by itself in attempt 0 (...) and in attempt 1 (...)".
-[[nodiscard]] std::string describe_reasons(const Suspect& suspect);
+std::string describe_reasons(const Suspect& suspect);
 
 /// Facts about all nodes of the job, for the report.
 struct GangRecord {
@@ -187,23 +187,23 @@ struct EndRow {
   std::string_view instruction;  ///< what happened and what to do, behind the exit code; empty: see `describe_exit`
 };
 
-[[nodiscard]] std::span<const EndRow> end_table();
+std::span<const EndRow> end_table();
 /// "succeeded", "failed" ...
-[[nodiscard]] std::string_view verdict_name(Verdict verdict);
-[[nodiscard]] std::optional<Verdict> find_verdict(std::string_view name);
+std::string_view verdict_name(Verdict verdict);
+std::optional<Verdict> find_verdict(std::string_view name);
 /// The exit code in the table; 1 for a row that leaves the code to a worker or a signal.
-[[nodiscard]] int exit_code_of(EndKind kind);
+int exit_code_of(EndKind kind);
 /// The advice for its kind, not for its exit code: a worker may exit with a code that is also one of muster's.
-[[nodiscard]] std::string_view advice_for(const JobEnd& end);
+std::string_view advice_for(const JobEnd& end);
 /// The last line of a job that did not succeed: "exit code 69: a node was lost; start the job again elsewhere".
-[[nodiscard]] std::string describe_exit(const JobEnd& end);
+std::string describe_exit(const JobEnd& end);
 
 // Makers of ends; the caller adds the attempt and the record.
 
-[[nodiscard]] JobEnd make_end(EndKind kind, std::string reason);
+JobEnd make_end(EndKind kind, std::string reason);
 /// Stopped from outside: 128 plus the signal.
-[[nodiscard]] JobEnd end_by_signal(int signal);
+JobEnd end_by_signal(int signal);
 /// The failed worker's code; for one that never ran, or a service, the kind of the error.
-[[nodiscard]] JobEnd end_by_failure(const Failure& failure);
+JobEnd end_by_failure(const Failure& failure);
 
 }  // namespace muster

@@ -17,6 +17,6 @@ struct NodeReason {
 /// Looks for a broken device in the last lines of the process and in its error file, by the patterns `node` of
 /// failure_patterns.txt. Empty: nothing shows one; or the process was out of memory, had lost a peer, hung, got a signal that
 /// muster passed on, or never ran.
-[[nodiscard]] std::optional<NodeReason> find_node_reason(const Failure& failure);
+std::optional<NodeReason> find_node_reason(const Failure& failure);
 
 }  // namespace muster

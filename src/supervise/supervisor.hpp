@@ -18,7 +18,7 @@ namespace muster {
 inline constexpr std::chrono::milliseconds kLastGrace{1'000};
 
 /// The time that workers have to save: the platform kills `limit` after its notice, and our SIGKILL comes before.
-[[nodiscard]] std::chrono::milliseconds time_to_save(std::chrono::milliseconds limit);
+std::chrono::milliseconds time_to_save(std::chrono::milliseconds limit);
 
 // Events. A worker is its index in the plan (its local rank).
 
@@ -129,20 +129,20 @@ class Supervisor {
   /// of the job have, the others are ordered to stop.
   explicit Supervisor(std::vector<bool> decides_success);
 
-  [[nodiscard]] std::vector<Action> start();
-  [[nodiscard]] std::vector<Action> on(const Event& event);
+  std::vector<Action> start();
+  std::vector<Action> on(const Event& event);
 
   /// True as long as no worker has failed and nothing has asked the job to end.
-  [[nodiscard]] bool is_running_normally() const { return state_ == State::Running || state_ == State::Sweeping; }
-  [[nodiscard]] bool is_finished() const { return state_ == State::Finished; }
-  [[nodiscard]] bool has_living_workers() const { return alive_ > 0; }
-  [[nodiscard]] AttemptOutcome conclusion() const;
-  [[nodiscard]] WorkerOutcome outcome(std::size_t worker) const { return outcomes_[worker]; }
+  bool is_running_normally() const { return state_ == State::Running || state_ == State::Sweeping; }
+  bool is_finished() const { return state_ == State::Finished; }
+  bool has_living_workers() const { return alive_ > 0; }
+  AttemptOutcome conclusion() const;
+  WorkerOutcome outcome(std::size_t worker) const { return outcomes_[worker]; }
   /// The failed workers, in the order in which they ended. `exited_before_stop` is set for the first failure, and for
   /// those so soon after it that no stop signal had been sent.
-  [[nodiscard]] const std::vector<WorkerEnded>& failed() const { return failed_; }
+  const std::vector<WorkerEnded>& failed() const { return failed_; }
   /// Exit status of a worker; empty while it runs or when it never started.
-  [[nodiscard]] std::optional<ExitStatus> status(std::size_t worker) const { return statuses_[worker]; }
+  std::optional<ExitStatus> status(std::size_t worker) const { return statuses_[worker]; }
 
  private:
   enum class State {
@@ -153,26 +153,26 @@ class Supervisor {
     Finished
   };
 
-  [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
-  [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
-  [[nodiscard]] std::vector<Action> handle(const ServiceFailed& failed);
-  [[nodiscard]] std::vector<Action> handle(const WorkerHung& hung);
-  [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
-  [[nodiscard]] std::vector<Action> handle(const NoticeGiven& notice);
-  [[nodiscard]] std::vector<Action> handle(const NoticeWithdrawn& withdrawn);
-  [[nodiscard]] std::vector<Action> handle(const StopOrdered& order);
-  [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
-  [[nodiscard]] std::vector<Action> handle(const GuardLost& lost);
-  [[nodiscard]] std::vector<Action> handle(const NothingLeft& nothing);
-  [[nodiscard]] std::vector<Action> handle(const GaveUpWaiting& gave_up);
+  std::vector<Action> handle(const WorkerEnded& ended);
+  std::vector<Action> handle(const WorkerNotStarted& failed);
+  std::vector<Action> handle(const ServiceFailed& failed);
+  std::vector<Action> handle(const WorkerHung& hung);
+  std::vector<Action> handle(const StopRequested& request);
+  std::vector<Action> handle(const NoticeGiven& notice);
+  std::vector<Action> handle(const NoticeWithdrawn& withdrawn);
+  std::vector<Action> handle(const StopOrdered& order);
+  std::vector<Action> handle(const GraceEnded& ended);
+  std::vector<Action> handle(const GuardLost& lost);
+  std::vector<Action> handle(const NothingLeft& nothing);
+  std::vector<Action> handle(const GaveUpWaiting& gave_up);
 
-  [[nodiscard]] WorkerOutcome outcome_in_stop(const WorkerEnded& ended) const;
+  WorkerOutcome outcome_in_stop(const WorkerEnded& ended) const;
   void note_failure(std::optional<std::size_t> worker, int exit_code);
-  [[nodiscard]] std::vector<Action> fail(std::optional<std::size_t> worker, int exit_code);
-  [[nodiscard]] std::vector<Action> send_stop_signal(int signal);
-  [[nodiscard]] std::vector<Action> after_an_end();
-  [[nodiscard]] std::vector<Action> kill();
-  [[nodiscard]] bool all_deciding_succeeded() const;
+  std::vector<Action> fail(std::optional<std::size_t> worker, int exit_code);
+  std::vector<Action> send_stop_signal(int signal);
+  std::vector<Action> after_an_end();
+  std::vector<Action> kill();
+  bool all_deciding_succeeded() const;
 
   std::vector<bool> decides_success_;
   std::vector<WorkerOutcome> outcomes_;

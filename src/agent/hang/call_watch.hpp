@@ -47,6 +47,6 @@ class CallWatch {
 };
 
 /// "has been in an uninterruptible system call for 30 s (nfs_wait_bit_killable)"
-[[nodiscard]] std::string describe(const CallWatch::Found& found);
+std::string describe(const CallWatch::Found& found);
 
 }  // namespace muster

@@ -25,7 +25,7 @@ class HangRecord {
   void forget() { last_.clear(); }
 
   /// The object "hang" of the report; empty: no job that stands still was seen.
-  [[nodiscard]] const std::string& last() const { return last_; }
+  const std::string& last() const { return last_; }
 
  private:
   AttemptFile file_;
@@ -33,6 +33,6 @@ class HangRecord {
 };
 
 /// The object "hang" of the report, of limited size. Pure.
-[[nodiscard]] json::object hang_document(const hang::StallDetector::Look& look, const json::object& answer);
+json::object hang_document(const hang::StallDetector::Look& look, const json::object& answer);
 
 }  // namespace muster

@@ -38,9 +38,9 @@ class HangWatch {
   void stop();
 
   /// Keeps what was seen of a hang.
-  [[nodiscard]] HangRecord& record() { return record_; }
+  HangRecord& record() { return record_; }
   /// The command of --on-hang.
-  [[nodiscard]] HangHook& hook() { return hook_; }
+  HangHook& hook() { return hook_; }
 
  private:
   void look_after(double seconds);

@@ -338,7 +338,7 @@ class PySpyTurn {
       (void)::sem_post(&shared_->py_spies);
     }
   }
-  [[nodiscard]] bool has_come() const { return has_come_; }
+  bool has_come() const { return has_come_; }
 
  private:
   Shared* shared_;

@@ -28,16 +28,16 @@ struct EvidenceSources {
 /// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.
 /// A rank whose memory or files cannot be read in time is described by its state alone. To be called in a helper
 /// process, whose end ends what still reads.
-[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources);
+hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources);
 
 /// The kernel function in which the main thread waits; empty: it does not, or the kernel does not say.
-[[nodiscard]] std::string kernel_function_of(pid_t process);
+std::string kernel_function_of(pid_t process);
 
 /// Seconds since a worker last wrote a line or called heartbeat() or progress(), or was started.
 struct QuietSeconds {
   double all = 0;     ///< of the last one
   double others = 0;  ///< of the one before it, if there is one
 };
-[[nodiscard]] QuietSeconds quiet_seconds(const control::NodeStatus& status);
+QuietSeconds quiet_seconds(const control::NodeStatus& status);
 
 }  // namespace muster

@@ -73,7 +73,7 @@ class AwaitedDump {
   using State = std::tuple<ino_t, off_t, time_t, long>;
 
   /// The rank has made its pipe before it has told anybody where.
-  [[nodiscard]] bool is_of_rank(uid_t owner) const {
+  bool is_of_rank(uid_t owner) const {
     struct stat pipe {};
     const bool is_there = ::lstat(pipe_of(folder_, rank_).c_str(), &pipe) == 0;
     return owner == ::geteuid() || (is_there && owner == pipe.st_uid);

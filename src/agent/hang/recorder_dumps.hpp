@@ -17,22 +17,22 @@ namespace muster {
 using RecorderFolders = std::map<int, std::string>;
 
 /// Environment variables that make the recorder of a rank listen. None without a folder.
-[[nodiscard]] std::map<std::string, std::string> recorder_variables(const std::string& folder);
+std::map<std::string, std::string> recorder_variables(const std::string& folder);
 
 /// Dumps that a rank may have written by itself, as PyTorch does when a collective times out.
-[[nodiscard]] std::vector<std::string> own_dumps(const std::string& folder, int rank);
+std::vector<std::string> own_dumps(const std::string& folder, int rank);
 /// The last dump that was read after a question.
-[[nodiscard]] std::string asked_dump(const std::string& folder, int rank);
+std::string asked_dump(const std::string& folder, int rank);
 
 /// The ranks of this node whose recorder listens. For a helper process, as the functions below.
-[[nodiscard]] std::vector<int> find_recorders(const control::NodeStatus& status, const RecorderFolders& folders);
+std::vector<int> find_recorders(const control::NodeStatus& status, const RecorderFolders& folders);
 
 /// Asks for a dump, and moves an earlier one away. A recorder looks once a second, and writes lines to standard error.
 /// Returns the ranks that are asked.
-[[nodiscard]] std::vector<int> ask_recorders(std::vector<int> ranks, const RecorderFolders& folders);
+std::vector<int> ask_recorders(std::vector<int> ranks, const RecorderFolders& folders);
 
 /// Waits for the dumps of these ranks, and returns the progress of those that have come by the deadline.
-[[nodiscard]] std::vector<hang::RankProgress> read_dumps(const std::vector<int>& asked, const RecorderFolders& folders,
-                                                         std::chrono::steady_clock::time_point deadline);
+std::vector<hang::RankProgress> read_dumps(const std::vector<int>& asked, const RecorderFolders& folders,
+                                           std::chrono::steady_clock::time_point deadline);
 
 }  // namespace muster

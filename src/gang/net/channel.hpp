@@ -32,15 +32,15 @@ class Channel {
   virtual void send(std::string_view plaintext) = 0;
 
   /// Returns bytes to write to the wire. Call it after construction and after each call above.
-  [[nodiscard]] virtual std::string take_outgoing() = 0;
+  virtual std::string take_outgoing() = 0;
 
   /// True once the other end has proved that it has the key. A plain channel is always established.
-  [[nodiscard]] virtual bool is_established() const = 0;
+  virtual bool is_established() const = 0;
 };
 
 /// Creates a channel. Without a key, bytes travel as they are, every dialler is trusted, and OpenSSL is not used. The
 /// key need not outlive the call.
-[[nodiscard]] std::unique_ptr<Channel> make_channel(const GangKey* key, Side side);
+std::unique_ptr<Channel> make_channel(const GangKey* key, Side side);
 
 // Functions for all files that use OpenSSL.
 
@@ -49,7 +49,7 @@ class Channel {
 void start_openssl();
 
 /// Describes OpenSSL's last error, for a bug report.
-[[nodiscard]] std::string openssl_error();
+std::string openssl_error();
 
 // First bytes of a link, for channel.cpp and its tests.
 
@@ -59,6 +59,6 @@ inline constexpr char kFirstOfPlain = 0x00;
 inline constexpr char kFirstOfHandshake = 0x16;
 inline constexpr char kFirstOfAlert = 0x15;
 
-[[nodiscard]] std::unique_ptr<Channel> make_tls_channel(const GangKey& key, Side side);
+std::unique_ptr<Channel> make_tls_channel(const GangKey& key, Side side);
 
 }  // namespace muster::gang

@@ -167,7 +167,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
 
   /// A connect to a local port without a listener may get that very port as its source port: then TCP connects the
   /// socket to itself.
-  [[nodiscard]] bool is_connected_to_itself() const {
+  bool is_connected_to_itself() const {
     error_code error;
     const tcp::endpoint local = socket_.local_endpoint(error);
     return !error && local == socket_.remote_endpoint(error) && !error;

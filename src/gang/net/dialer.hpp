@@ -63,14 +63,13 @@ class Dialer {
 };
 
 /// Describes a failed connect; `limit` is the timeout that it had.
-[[nodiscard]] DialFailure describe_dial_failure(const boost::system::error_code& error,
-                                                const boost::asio::ip::tcp::endpoint& endpoint,
-                                                std::chrono::milliseconds limit);
+DialFailure describe_dial_failure(const boost::system::error_code& error,
+                                  const boost::asio::ip::tcp::endpoint& endpoint, std::chrono::milliseconds limit);
 
 /// Returns the addresses of this machine's interfaces that are up.
-[[nodiscard]] std::vector<boost::asio::ip::address> local_addresses();
+std::vector<boost::asio::ip::address> local_addresses();
 
 /// True for an address of this machine: of one of its interfaces, or any loopback address.
-[[nodiscard]] bool is_own(const boost::asio::ip::address& given);
+bool is_own(const boost::asio::ip::address& given);
 
 }  // namespace muster::gang

@@ -43,7 +43,7 @@ class LeaderLinks : public LinkOwner {
       : io_(io), key_(key), events_(events), budget_(most_strangers), numbers_timer_(io) {}
 
   /// Listens on the port until destruction. Fails if the port cannot be had.
-  [[nodiscard]] std::optional<ListenFailure> open(std::uint16_t port);
+  std::optional<ListenFailure> open(std::uint16_t port);
 
   /// Sends to those of the links that still exist; the loss of the others was reported. An admitted link no longer
   /// counts against the budget.
@@ -119,7 +119,7 @@ class LinkToLeader : public LinkOwner {
 
  private:
   void on_connected(boost::asio::ip::tcp::socket socket);
-  [[nodiscard]] std::string describe(const DialFailure& failure) const;
+  std::string describe(const DialFailure& failure) const;
   void on_message(LinkId /*link*/, Message message) override {
     events_.add(ParticipantEvent(FromLeader{std::move(message)}));
   }

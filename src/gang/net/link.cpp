@@ -127,8 +127,8 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  [[nodiscard]] const boost::asio::ip::address& peer() const { return peer_; }
-  [[nodiscard]] const boost::asio::ip::address& local() const { return local_; }
+  const boost::asio::ip::address& peer() const { return peer_; }
+  const boost::asio::ip::address& local() const { return local_; }
 
  private:
   enum class State {
@@ -150,7 +150,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  [[nodiscard]] bool has_unread_bytes() const {
+  bool has_unread_bytes() const {
     error_code none;  // a broken socket fails when it is read
     return socket_.available(none) > 0;
   }

@@ -19,13 +19,13 @@ namespace muster::gang {
 // Descriptions of how a link ended. They follow the name of the other end.
 
 /// "closed the connection".
-[[nodiscard]] std::string describe_end(const boost::system::error_code& error);
+std::string describe_end(const boost::system::error_code& error);
 
 /// True if the two ends have different tokens: "has another token".
-[[nodiscard]] bool concerns_token(std::string_view why);
+bool concerns_token(std::string_view why);
 
 /// "sent no join within 2.5 s".
-[[nodiscard]] std::string describe_missing_join(std::chrono::milliseconds limit);
+std::string describe_missing_join(std::chrono::milliseconds limit);
 
 /// Time limit from a connection to its first message, the join. If bytes have arrived that the leader has not read
 /// yet, the limit is extended once more.
@@ -83,8 +83,8 @@ class Link {
   void reset();
 
   /// Numeric, without port. An IPv4-mapped address is given as IPv4.
-  [[nodiscard]] std::string peer_address() const;
-  [[nodiscard]] std::string local_address() const;
+  std::string peer_address() const;
+  std::string local_address() const;
 
  private:
   class Connection;

@@ -26,14 +26,14 @@ struct ListeningSocket {
   bool is_version_6 = true;  ///< false: the host has no IPv6
 };
 /// Listens on every address of the machine. For port 0 the kernel chooses one.
-[[nodiscard]] boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uint16_t port);
+boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uint16_t port);
 
 /// Accepts connections on every address of the machine. Must not be destroyed in its own callbacks.
 class Listener {
  public:
   /// For port 0 the kernel chooses one. Accepts nothing before `start`.
-  [[nodiscard]] static boost::system::result<std::unique_ptr<Listener>, ListenFailure> open(boost::asio::io_context& io,
-                                                                                            std::uint16_t port);
+  static boost::system::result<std::unique_ptr<Listener>, ListenFailure> open(boost::asio::io_context& io,
+                                                                              std::uint16_t port);
 
   ~Listener() = default;
   Listener(const Listener&) = delete;
@@ -45,7 +45,7 @@ class Listener {
   /// From now on it logs once if connections cannot be accepted for a while, such as for lack of descriptors.
   void start() { wait(); }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return port_; }
 
  private:
   Listener(boost::asio::io_context& io, boost::asio::ip::tcp::acceptor acceptor);
@@ -53,7 +53,7 @@ class Listener {
   void wait();
   void accept_all();
   /// Returns 0 or an errno.
-  [[nodiscard]] int accept_one();
+  int accept_one();
   void rest(int error_number);
 
   boost::asio::ip::tcp::acceptor acceptor_;
@@ -65,6 +65,6 @@ class Listener {
 
 /// Returns "pid 123 (python3)" if /proc shows the process that has the port. Empty: another user's process, or one in
 /// another container. Scans /proc, which takes tens of milliseconds on a busy machine.
-[[nodiscard]] std::string describe_port_holder(std::uint16_t port);
+std::string describe_port_holder(std::uint16_t port);
 
 }  // namespace muster::gang

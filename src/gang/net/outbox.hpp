@@ -20,17 +20,17 @@ class Outbox {
   /// Queues a frame before all bulk, but after a partly sent frame.
   void add_before_bulk(std::string frame);
 
-  [[nodiscard]] bool is_empty() const { return first_.empty() && behind_.empty(); }
+  bool is_empty() const { return first_.empty() && behind_.empty(); }
   /// Returns the next bytes, at most `most`, and at least one unless the queue is empty. `pop` removes them.
-  [[nodiscard]] std::string_view next(std::size_t most) const;
+  std::string_view next(std::size_t most) const;
   void pop(std::size_t count);
   void clear();
 
   /// Queued bytes.
-  [[nodiscard]] std::size_t bulk() const { return bulk_; }
-  [[nodiscard]] std::size_t other() const { return other_; }
+  std::size_t bulk() const { return bulk_; }
+  std::size_t other() const { return other_; }
   /// Queued frames that overtake bulk.
-  [[nodiscard]] std::size_t overtaking() const { return overtaking_; }
+  std::size_t overtaking() const { return overtaking_; }
 
  private:
   struct Waiting {

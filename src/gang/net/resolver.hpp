@@ -18,10 +18,10 @@ namespace muster::gang {
 // Peer addresses.
 
 /// Converts an IPv4-mapped address to IPv4.
-[[nodiscard]] boost::asio::ip::address unmapped(const boost::asio::ip::address& mapped);
+boost::asio::ip::address unmapped(const boost::asio::ip::address& mapped);
 
 /// Returns the address range that usually has one owner: the address itself, or the first 64 bits of an IPv6 address.
-[[nodiscard]] std::string source_prefix_of(const boost::asio::ip::address& peer);
+std::string source_prefix_of(const boost::asio::ip::address& peer);
 
 /// Resolves names one at a time.
 ///

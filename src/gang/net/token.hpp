@@ -34,7 +34,7 @@ class GangKey {
   GangKey& operator=(const GangKey&) = delete;
   ~GangKey();
 
-  [[nodiscard]] std::span<const unsigned char, kBytes> bytes() const { return bytes_; }
+  std::span<const unsigned char, kBytes> bytes() const { return bytes_; }
 
  private:
   GangKey() = default;
@@ -43,7 +43,7 @@ class GangKey {
 };
 
 /// True for a token that is easily guessed, such as one repeated letter. Checks no other weakness.
-[[nodiscard]] bool is_weak(std::string_view token);
+bool is_weak(std::string_view token);
 
 struct TokenFile {
   std::string token;    ///< content of the file
@@ -54,17 +54,17 @@ struct TokenFile {
 [[nodiscard]] Result<TokenFile> read_token_file(const std::string& path);
 
 /// Returns the version of the OpenSSL library, such as "3.0.17".
-[[nodiscard]] std::string openssl_version();
+std::string openssl_version();
 
 // Lets two programs of one job prove to each other that they know its secret, without sending it.
 
 /// Returns 64 hexadecimal digits (HMAC with SHA-256) that only an owner of the secret can compute for this text.
-[[nodiscard]] std::string prove(std::string_view secret, std::string_view text);
+std::string prove(std::string_view secret, std::string_view text);
 
 /// Verifies a proof in constant time.
-[[nodiscard]] bool is_proof(std::string_view proof, std::string_view secret, std::string_view text);
+bool is_proof(std::string_view proof, std::string_view secret, std::string_view text);
 
 /// The SHA-256 checksum of the bytes: 64 hexadecimal digits.
-[[nodiscard]] std::string sha256(std::string_view bytes);
+std::string sha256(std::string_view bytes);
 
 }  // namespace muster::gang

@@ -20,14 +20,14 @@ class Admission {
   explicit Admission(GangState& gang) : gang_(gang), newcomers_call_(gang.config.options.last_call) {}
 
   /// Adds an agent that joins. False: it is refused.
-  [[nodiscard]] bool admit(const Joined& arrived, Instant now);
+  bool admit(const Joined& arrived, Instant now);
   /// Gives it a seat, or lets it claim or wait for one, or refuses it. True: it has got a seat.
-  [[nodiscard]] bool place(LinkId link, Instant now);
+  bool place(LinkId link, Instant now);
   /// Seats the spares on free seats: first on their own rank, then on any. A spare that is not ready gets a seat only
   /// if the job needs it.
   void seat_spares();
   /// True if a ready spare that is not barred can have this seat.
-  [[nodiscard]] bool has_spare_for(int seat) const;
+  bool has_spare_for(int seat) const;
   /// Handles an agent without a seat in this attempt.
   void keep_or_refuse(LinkId link, Instant now);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
@@ -39,17 +39,17 @@ class Admission {
   void note_readiness(LinkId link);
 
   /// The spares that would get a seat if the job restarted now.
-  [[nodiscard]] std::vector<LinkId> newcomers() const;
+  std::vector<LinkId> newcomers() const;
   /// Several newcomers cause one restart: the first ones wait for a last call, unless the job is then complete.
   void note_newcomers(Instant now);
   void cancel_newcomers_call() { newcomers_call_.cancel(); }
-  [[nodiscard]] std::optional<Instant> newcomers_call_end() const { return newcomers_call_.end(); }
-  [[nodiscard]] bool is_newcomers_call_over(Instant now) const { return newcomers_call_.is_over(now); }
+  std::optional<Instant> newcomers_call_end() const { return newcomers_call_.end(); }
+  bool is_newcomers_call_over(Instant now) const { return newcomers_call_.is_over(now); }
 
  private:
-  [[nodiscard]] std::string objection(const Join& join) const;
-  [[nodiscard]] bool is_too_much(const Join& join) const;
-  [[nodiscard]] bool is_barred(LinkId link) const;
+  std::string objection(const Join& join) const;
+  bool is_too_much(const Join& join) const;
+  bool is_barred(LinkId link) const;
   void take_seat(LinkId link, int seat);
 
   GangState& gang_;

@@ -42,27 +42,25 @@ class AttemptEnd {
   void after_an_end(Instant now);
 
   /// True if the job has a replacement for the node, or may be smaller.
-  [[nodiscard]] bool can_continue_without(LinkId link, Instant now) const;
+  bool can_continue_without(LinkId link, Instant now) const;
   /// True when nodes should have said long ago that their workers have ended.
-  [[nodiscard]] bool is_stop_overdue(Instant now) const {
-    return gang_.state == LeaderState::Stopping && now >= stop_deadline_;
-  }
+  bool is_stop_overdue(Instant now) const { return gang_.state == LeaderState::Stopping && now >= stop_deadline_; }
   /// Those nodes. They have as much time again.
-  [[nodiscard]] std::vector<LinkId> take_late_nodes(Instant now);
+  std::vector<LinkId> take_late_nodes(Instant now);
 
   void on_tick(Instant now);
-  [[nodiscard]] std::optional<Instant> next_wake() const;
+  std::optional<Instant> next_wake() const;
 
  private:
   void stop_nodes(int signal, Instant now);
-  [[nodiscard]] std::chrono::milliseconds longest_stop();
+  std::chrono::milliseconds longest_stop();
   void name_first_failure();
   void count_node_failure();
-  [[nodiscard]] std::optional<NodeRank> node_of_rank(int rank) const;
+  std::optional<NodeRank> node_of_rank(int rank) const;
   void rest(Instant now);
-  [[nodiscard]] bool count_restart(Instant now);
+  bool count_restart(Instant now);
   void log_next_step(bool waits_for_fence, Instant now);
-  [[nodiscard]] std::vector<LinkId> nodes_that_have_not_ended() const;
+  std::vector<LinkId> nodes_that_have_not_ended() const;
 
   GangState& gang_;
   Admission& admission_;

@@ -24,12 +24,12 @@ class AttemptStart {
   void start_with_ready(const AttemptPorts& offer, Instant now);
 
  private:
-  [[nodiscard]] std::vector<int> leave_out_unready(Instant now);
+  std::vector<int> leave_out_unready(Instant now);
   void start_attempt(const AttemptPorts& offer, Instant now);
-  [[nodiscard]] std::string last_verdict() const;
+  std::string last_verdict() const;
   /// By node rank.
-  [[nodiscard]] std::vector<NodeFacts> facts_of_nodes() const;
-  [[nodiscard]] std::vector<NodeName> names_of_nodes() const;
+  std::vector<NodeFacts> facts_of_nodes() const;
+  std::vector<NodeName> names_of_nodes() const;
   void name_bad_nodes();
   void record_arrivals();
   void send_starts(Start start);

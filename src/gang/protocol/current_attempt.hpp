@@ -25,23 +25,23 @@ class CurrentAttempt {
   /// The attempt is over: later notes belong to the next one.
   void advance();
 
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] const std::vector<LinkId>& nodes() const { return nodes_; }
-  [[nodiscard]] Instant::duration ran(Instant now) const { return now - started_; }
+  int number() const { return number_; }
+  const std::vector<LinkId>& nodes() const { return nodes_; }
+  Instant::duration ran(Instant now) const { return now - started_; }
 
   /// One node has ended: no process of the attempt is alive there, or the node is lost.
   void note_node_ended() { --not_ended_; }
-  [[nodiscard]] bool is_over() const { return not_ended_ == 0; }
+  bool is_over() const { return not_ended_ == 0; }
 
   /// All deciding workers of one node have exited with 0.
   void note_node_succeeded() { --not_succeeded_; }
   /// The roles of which a process that decides success has exited with 0.
-  [[nodiscard]] std::vector<std::string> deciding_roles() const;
+  std::vector<std::string> deciding_roles() const;
   /// A process has exited with 0 by itself. It may be reported after a failure that it has caused.
   void note_success(NodeRank node, const std::string& host, const Succeeded& worker);
   /// Returns who of the failed rank's role left first, if the failure shows only that a peer was gone.
-  [[nodiscard]] std::optional<EarlyLeaver> left_before(const Failure& failure) const;
-  [[nodiscard]] bool has_succeeded() const { return not_succeeded_ == 0; }
+  std::optional<EarlyLeaver> left_before(const Failure& failure) const;
+  bool has_succeeded() const { return not_succeeded_ == 0; }
 
   /// The attempt ends because of this failure, the first one as far as is known.
   void note_first_failure(Failure failure) { first_failure_ = std::move(failure); }
@@ -55,26 +55,26 @@ class CurrentAttempt {
   /// Determines the first failure when the attempt is over: the likeliest of all nodes' first failures. Clocks of
   /// nodes are not compared: each node that had not learned of the end yet knew only of its own failures.
   void rank_failures();
-  [[nodiscard]] const std::optional<Failure>& first_failure() const { return first_failure_; }
-  [[nodiscard]] const OtherFailures& other_failures() const { return other_failures_; }
+  const std::optional<Failure>& first_failure() const { return first_failure_; }
+  const OtherFailures& other_failures() const { return other_failures_; }
 
   /// Records what --progress-file shows on one node. Progress of any node counts.
   void note_progress(std::optional<bool> made_progress);
-  [[nodiscard]] std::optional<bool> made_progress() const { return made_progress_; }
+  std::optional<bool> made_progress() const { return made_progress_; }
 
   /// The agent of the leader's node was told the reason for the end, and logs it for the console.
   void note_logged_here() { is_logged_here_ = true; }
-  [[nodiscard]] bool is_loss() const { return end_without_restart_.verdict == Verdict::Lost; }
-  [[nodiscard]] bool is_logged_here() const { return is_logged_here_; }
+  bool is_loss() const { return end_without_restart_.verdict == Verdict::Lost; }
+  bool is_logged_here() const { return is_logged_here_; }
 
   /// The attempt ends so that new nodes take part in the next one.
   void note_scaling_up() { is_scaling_up_ = true; }
-  [[nodiscard]] bool is_scaling_up() const { return is_scaling_up_; }
+  bool is_scaling_up() const { return is_scaling_up_; }
 
   /// Records why the attempt ends, and how the job ends if no other attempt follows.
   void note_ending(std::string reason, JobEnd end);
-  [[nodiscard]] const std::string& reason() const { return reason_; }
-  [[nodiscard]] const JobEnd& end_without_restart() const { return end_without_restart_; }
+  const std::string& reason() const { return reason_; }
+  const JobEnd& end_without_restart() const { return end_without_restart_; }
 
  private:
   int number_ = 0;
@@ -103,17 +103,17 @@ class EarlyExit {
   /// An attempt starts: no rank has exited yet.
   void begin();
   void note_success(NodeRank node, const std::string& host, const Succeeded& worker, Instant now);
-  [[nodiscard]] bool has_any_ended() const { return first_.has_value(); }
+  bool has_any_ended() const { return first_.has_value(); }
   /// Rank 0 has exited with 0: with PyTorch the store has gone with it.
-  [[nodiscard]] bool has_rank_zero_ended() const { return rank_zero_ended_; }
+  bool has_rank_zero_ended() const { return rank_zero_ended_; }
 
   /// Moment from which the ranks that still run are not waited for; empty: no limit.
-  [[nodiscard]] std::optional<Instant> deadline() const { return deadline_; }
+  std::optional<Instant> deadline() const { return deadline_; }
   void cancel_deadline() { deadline_.reset(); }
 
   /// Returns how the attempt ends after the deadline: with a failure if early exits are forbidden, otherwise because
   /// the ranks that still run are assumed to hang.
-  [[nodiscard]] JobEnd end_after_deadline(Instant now) const;
+  JobEnd end_after_deadline(Instant now) const;
 
  private:
   struct FirstSuccess {
@@ -123,7 +123,7 @@ class EarlyExit {
     Instant at;
   };
 
-  [[nodiscard]] std::string describe_others() const;
+  std::string describe_others() const;
 
   OnEarlyExit on_early_exit_;
   std::optional<std::chrono::milliseconds> timeout_;

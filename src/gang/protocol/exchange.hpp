@@ -23,26 +23,25 @@ class ExchangeClient {
   explicit ExchangeClient(ExchangeKeys keys) : keys_(std::move(keys)) {}
 
   /// Returns why the value cannot be contributed, for the user; empty: it can.
-  [[nodiscard]] std::string objection(const std::string& key, std::size_t size) const;
-  [[nodiscard]] bool is_before_start(const std::string& key) const;
+  std::string objection(const std::string& key, std::size_t size) const;
+  bool is_before_start(const std::string& key) const;
 
   /// Keeps a value for the start, in place of the key's earlier one, for each leader that this agent joins. Returns
   /// the messages for the leader that it has joined already; an unchanged value is not sent again.
-  [[nodiscard]] std::vector<Contribute> keep(const std::string& key, const std::string& bytes);
-  [[nodiscard]] std::vector<std::string> names() const;
+  std::vector<Contribute> keep(const std::string& key, const std::string& bytes);
+  std::vector<std::string> names() const;
   /// A new link is up. Returns the messages that follow the join.
-  [[nodiscard]] std::vector<Contribute> introduce();
+  std::vector<Contribute> introduce();
 
   /// Contributes to the next round of the key. `nodes` is sorted; empty: all of the attempt.
-  [[nodiscard]] std::vector<Contribute> contribute(const std::string& key, std::string bytes,
-                                                   std::vector<NodeRank> nodes);
+  std::vector<Contribute> contribute(const std::string& key, std::string bytes, std::vector<NodeRank> nodes);
 
   /// Takes a chunk of a merged value and returns the value of a completed round. A value for a start is kept for it.
   /// Errors follow the leader's name.
   [[nodiscard]] Result<std::optional<Value>> take(const Merged& merged);
 
   /// An attempt starts here. Returns the values that were merged for it.
-  [[nodiscard]] Exchanged start(int attempt);
+  Exchanged start(int attempt);
 
  private:
   using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key and listed nodes
@@ -89,14 +88,14 @@ class ExchangeServer {
   /// An agent has joined that will contribute under these keys before the start.
   void add(LinkId link, const std::vector<std::string>& promised);
   /// The agent is gone, and its contributions are dropped. Rounds that waited for it alone are over.
-  [[nodiscard]] ExchangeOutcomes forget(LinkId link);
-  [[nodiscard]] ExchangeOutcomes take(LinkId link, const Contribute& contribute);
+  ExchangeOutcomes forget(LinkId link);
+  ExchangeOutcomes take(LinkId link, const Contribute& contribute);
 
   /// Names what the agent has not contributed yet, or contributes again: "'ports'". Empty: it can start.
-  [[nodiscard]] std::string missing(LinkId link) const;
+  std::string missing(LinkId link) const;
 
   /// Returns why these nodes cannot start yet; see `Pending`.
-  [[nodiscard]] std::string pending(const std::vector<ExchangeNode>& nodes) const;
+  std::string pending(const std::vector<ExchangeNode>& nodes) const;
 
   /// An attempt starts. Returns the messages for its nodes that precede the start. An error is for the user: the
   /// attempt cannot start.
@@ -105,7 +104,7 @@ class ExchangeServer {
   void end();
 
   /// Bytes that are stored or announced, and not merged.
-  [[nodiscard]] std::size_t held() const { return held_; }
+  std::size_t held() const { return held_; }
 
  private:
   struct Contributor {
@@ -121,16 +120,16 @@ class ExchangeServer {
   };
   using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key and listed nodes
 
-  [[nodiscard]] std::optional<std::vector<NodePart>> parts_before_start(const ExchangeKey& key,
-                                                                        const std::vector<ExchangeNode>& nodes) const;
-  [[nodiscard]] std::string objection(const Contributor& from, const ValueId& id) const;
-  [[nodiscard]] std::string objection_to_nodes(NodeRank from, const ValueId& id) const;
-  [[nodiscard]] bool is_late(const Contributor& from, const ValueId& id) const;
-  [[nodiscard]] ExchangeOutcomes store(LinkId link, Value value);
-  [[nodiscard]] ExchangeOutcomes store_of_round(LinkId link, Value value);
-  [[nodiscard]] ExchangeOutcomes finish(const Group& group, Round& round);
+  std::optional<std::vector<NodePart>> parts_before_start(const ExchangeKey& key,
+                                                          const std::vector<ExchangeNode>& nodes) const;
+  std::string objection(const Contributor& from, const ValueId& id) const;
+  std::string objection_to_nodes(NodeRank from, const ValueId& id) const;
+  bool is_late(const Contributor& from, const ValueId& id) const;
+  ExchangeOutcomes store(LinkId link, Value value);
+  ExchangeOutcomes store_of_round(LinkId link, Value value);
+  ExchangeOutcomes finish(const Group& group, Round& round);
   [[nodiscard]] Result<std::string> merge(const ExchangeKey& key, const std::vector<NodePart>& parts) const;
-  [[nodiscard]] std::vector<NodeRank> members(const Group& group) const;
+  std::vector<NodeRank> members(const Group& group) const;
   void drop_open(Contributor& from);
 
   ExchangeKeys keys_;

@@ -16,12 +16,12 @@ using Instant = std::chrono::steady_clock::time_point;
 /// leader to nodes that are on their way, other agents to their leader.
 inline constexpr std::chrono::seconds kTimeToTellWhy{5};
 
-[[nodiscard]] inline double seconds_of(std::chrono::nanoseconds duration) {
+inline double seconds_of(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
 /// "30 s".
-[[nodiscard]] inline std::string whole_seconds(std::chrono::nanoseconds duration) {
+inline std::string whole_seconds(std::chrono::nanoseconds duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
 }
 
@@ -42,17 +42,17 @@ inline constexpr std::chrono::seconds kAgentKillTime{1};
 inline constexpr std::chrono::seconds kGuardKillTime{1};
 
 /// Time by which all workers of a node must be dead, since its leader last heard from it.
-[[nodiscard]] inline std::chrono::milliseconds agents_limit(std::chrono::milliseconds heartbeat_timeout) {
+inline std::chrono::milliseconds agents_limit(std::chrono::milliseconds heartbeat_timeout) {
   return 2 * heartbeat_timeout;
 }
 
 /// Time at which the guard of that node starts to kill.
-[[nodiscard]] inline std::chrono::milliseconds guards_limit(std::chrono::milliseconds heartbeat_timeout) {
+inline std::chrono::milliseconds guards_limit(std::chrono::milliseconds heartbeat_timeout) {
   return agents_limit(heartbeat_timeout) + kAgentKillTime;
 }
 
 /// Time at which the leader may start without the node.
-[[nodiscard]] inline std::chrono::milliseconds leaders_limit(std::chrono::milliseconds heartbeat_timeout) {
+inline std::chrono::milliseconds leaders_limit(std::chrono::milliseconds heartbeat_timeout) {
   return guards_limit(heartbeat_timeout) + kGuardKillTime;
 }
 
@@ -66,7 +66,7 @@ class Fence {
   void note_loss(Instant last_heard) { until_ = std::max(until_, last_heard + length_); }
 
   /// No attempt starts earlier.
-  [[nodiscard]] Instant until() const { return until_; }
+  Instant until() const { return until_; }
 
  private:
   std::chrono::milliseconds length_;

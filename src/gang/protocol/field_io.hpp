@@ -17,7 +17,7 @@
 namespace muster::gang::fields {
 
 /// Quotes the start of an offending value for an error.
-[[nodiscard]] std::string quote(const json::value& value);
+std::string quote(const json::value& value);
 
 /// Parses JSON that nests no deeper than any description. Fails with `BadData`.
 [[nodiscard]] Result<json::value> parse(std::string_view text);
@@ -61,44 +61,40 @@ class Writer {
 
   void operator()(const std::string& bytes, const Tail& tail) { tail_ = std::string_view(bytes).substr(0, tail.most); }
 
-  [[nodiscard]] json::object& object() { return object_; }
+  json::object& object() { return object_; }
   /// The JSON, followed by the tail if there is one.
-  [[nodiscard]] std::string text() const {
+  std::string text() const {
     std::string text = json::serialize(object_);
     return tail_.empty() ? text : text.append(1, '\0').append(tail_);
   }
 
   template <std::integral T>
-  [[nodiscard]] json::value write(T value, const Integer& range) const {
+  json::value write(T value, const Integer& range) const {
     return std::clamp(static_cast<int>(value), range.least, range.most);
   }
-  [[nodiscard]] json::value write(EndKind kind, const Integer& range) const {
-    return write(static_cast<int>(kind), range);
-  }
-  [[nodiscard]] json::value write(Rank auto rank, const Integer& range) const { return write(rank.value, range); }
-  [[nodiscard]] json::value write(bool value, const Flag& /*flag*/) const { return value; }
-  [[nodiscard]] json::value write(double value, const Seconds& /*seconds*/) const {
+  json::value write(EndKind kind, const Integer& range) const { return write(static_cast<int>(kind), range); }
+  json::value write(Rank auto rank, const Integer& range) const { return write(rank.value, range); }
+  json::value write(bool value, const Flag& /*flag*/) const { return value; }
+  json::value write(double value, const Seconds& /*seconds*/) const {
     return value > 0 ? std::min(value, kMostSeconds) : 0.0;  // also replaces a NaN, which is not greater
   }
-  [[nodiscard]] json::value write(std::chrono::milliseconds value, const Seconds& seconds) const {
+  json::value write(std::chrono::milliseconds value, const Seconds& seconds) const {
     return write(std::chrono::duration<double>(value).count(), seconds);
   }
-  [[nodiscard]] json::value write(const std::string& value, const Text& text) const {
+  json::value write(const std::string& value, const Text& text) const {
     constexpr std::size_t kLeast = 16;
     const std::size_t most = std::max(text.most / share_, kLeast);
     return json::string(text.is_line ? one_line(value, most) : shortened(value, most));
   }
-  [[nodiscard]] json::value write(Verdict verdict, const VerdictName& /*name*/) const {
-    return json::string(verdict_name(verdict));
-  }
+  json::value write(Verdict verdict, const VerdictName& /*name*/) const { return json::string(verdict_name(verdict)); }
   template <typename T>
-  [[nodiscard]] json::value write(T& value, const Object& /*object*/) const {
+  json::value write(T& value, const Object& /*object*/) const {
     Writer inner(share_);
     describe(inner, value);
     return std::move(inner.object());
   }
   template <typename T, typename Kind>
-  [[nodiscard]] json::value write(std::vector<T>& values, const List<Kind>& list) const {
+  json::value write(std::vector<T>& values, const List<Kind>& list) const {
     const std::size_t count = std::min(values.size(), list.most);
     const std::size_t first = list.keep == Keep::Last ? values.size() - count : 0;
     json::array array;
@@ -108,7 +104,7 @@ class Writer {
     return array;
   }
   template <typename T, typename Kind>
-  [[nodiscard]] json::value write(Named<T>& members, const Members<Kind>& kind) const {
+  json::value write(Named<T>& members, const Members<Kind>& kind) const {
     json::object object;
     for (auto& [name, value] : members) {
       object.emplace(valid_utf8(name), write(value, kind.item));
@@ -130,7 +126,7 @@ class Reader {
 
   /// Sets the bytes after the JSON, which belong to the outermost object.
   void set_tail(std::string_view tail) { tail_ = tail; }
-  [[nodiscard]] bool has_unread_tail() const { return !tail_.empty(); }
+  bool has_unread_tail() const { return !tail_.empty(); }
 
   template <typename T, typename Kind>
   void operator()(const char* name, T& value, const Kind& kind) {
@@ -309,7 +305,7 @@ struct FormOf<std::vector<T>> {
 };
 
 template <typename T>
-[[nodiscard]] std::string write_json(T value) {
+std::string write_json(T value) {
   return json::serialize(Writer(1).write(value, FormOf<T>::kKind));
 }
 

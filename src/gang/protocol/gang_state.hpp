@@ -40,35 +40,35 @@ struct GangState {
   void say(Level level, std::string text);
 
   /// Adds the leader's record of the whole job.
-  [[nodiscard]] JobEnd recorded(JobEnd given) const;
-  [[nodiscard]] JobEnd end_of(const Failure& failure) const;
+  JobEnd recorded(JobEnd given) const;
+  JobEnd end_of(const Failure& failure) const;
   /// `why`: the nodes' values cannot be merged.
-  [[nodiscard]] static JobEnd end_of(const Error& why);
+  static JobEnd end_of(const Error& why);
   /// Counts a failure of a node by itself, and tells all nodes when it is suspect. `reason`: see `Suspect`.
   void note_node_failure(NodeRank rank, const NodeName& name, std::string reason);
   /// Has a suspect node kept for later jobs, with --bad-nodes.
   void keep_bad_node(NodeRank rank, const NodeName& name);
 
   /// "node 3 (gpu-3) is listed in 'bad-nodes' until 2026-12-06T07:50:41Z: lost"; empty: no earlier job has listed it.
-  [[nodiscard]] std::string describe_listed(NodeRank rank, const NodeName& name) const;
+  std::string describe_listed(NodeRank rank, const NodeName& name) const;
 
   /// "2 to 4 nodes".
-  [[nodiscard]] std::string describe_nodes() const;
+  std::string describe_nodes() const;
   /// Size of the job: "4 nodes", "2 to 4 nodes", "8 workers".
-  [[nodiscard]] std::string describe_size() const;
+  std::string describe_size() const;
 
   /// True if the job restarts for new nodes. Not after a rank has exited with 0, because its work would be done twice,
   /// and not where workers are counted, which leaves no room for more.
-  [[nodiscard]] bool can_scale_up() const;
+  bool can_scale_up() const;
   /// True if another attempt may follow.
-  [[nodiscard]] bool can_start_again() const;
+  bool can_start_again() const;
 
   /// The leader's own address at which the other nodes reached it, whatever name or service led them to it. A job of
   /// one node uses the configured host.
-  [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes) const;
+  std::string workers_address(const std::vector<LinkId>& nodes) const;
   /// The nodes with their addresses. A node whose job is over may have left, and has none. A peer that came over
   /// loopback is on this machine and gets the leader's address.
-  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
+  std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
 
   GangConfig config;
   LeaderState state = LeaderState::Rendezvous;

@@ -19,7 +19,7 @@ class Goodbye {
   void drop_all_links();
   /// Closes the gang when nobody else is left.
   void dissolve_if_alone();
-  [[nodiscard]] Instant deadline() const { return deadline_; }
+  Instant deadline() const { return deadline_; }
 
  private:
   GangState& gang_;

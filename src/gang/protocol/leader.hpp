@@ -32,8 +32,8 @@ class SilenceCheck {
   SilenceCheck(std::chrono::milliseconds heartbeat_timeout, Instant now) : timeout_(heartbeat_timeout), next_(now) {}
 
   /// The silent ones; empty: none, or it is not time to look.
-  [[nodiscard]] std::vector<LinkId> look(Roster& roster, Instant now);
-  [[nodiscard]] Instant next() const { return next_; }
+  std::vector<LinkId> look(Roster& roster, Instant now);
+  Instant next() const { return next_; }
 
  private:
   std::chrono::milliseconds timeout_;
@@ -63,19 +63,19 @@ class Leader {
   Leader& operator=(const Leader&) = delete;
   ~Leader() = default;
 
-  [[nodiscard]] LeaderActions on(const LeaderEvent& event, Instant now);
+  LeaderActions on(const LeaderEvent& event, Instant now);
 
   /// Returns when `Tick` is due; empty: only events are awaited. A job of one node never ticks while it runs.
-  [[nodiscard]] std::optional<Instant> next_wake() const;
+  std::optional<Instant> next_wake() const;
 
   /// Names what the leader waits for at the end: "goodbye of node 4". Empty while no end is in progress.
-  [[nodiscard]] std::vector<std::string> awaited() const;
+  std::vector<std::string> awaited() const;
 
-  [[nodiscard]] State state() const { return gang_.state; }
-  [[nodiscard]] const Roster& roster() const { return gang_.roster; }
+  State state() const { return gang_.state; }
+  const Roster& roster() const { return gang_.roster; }
   /// Nodes of the attempt, by node rank.
-  [[nodiscard]] const std::vector<LinkId>& nodes() const { return gang_.attempt.nodes(); }
-  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes() const { return gang_.exchange_nodes(nodes()); }
+  const std::vector<LinkId>& nodes() const { return gang_.attempt.nodes(); }
+  std::vector<ExchangeNode> exchange_nodes() const { return gang_.exchange_nodes(nodes()); }
 
  private:
   void handle(const Joined& arrived, Instant now);
@@ -103,8 +103,8 @@ class Leader {
   void take(LinkId link, const Other& unexpected, Instant now);
 
   void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
-  [[nodiscard]] bool leave_out_unfit(Instant now);
-  [[nodiscard]] bool replace_barred(Instant now);
+  bool leave_out_unfit(Instant now);
+  bool replace_barred(Instant now);
   void note_unfit(const UnfitNode& unfit);
   void withdraw_notice(Instant now);
   void carry_out(const ExchangeOutcome& outcome, Instant now);

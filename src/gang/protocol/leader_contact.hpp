@@ -27,7 +27,7 @@ class ConnectRetry {
   void on_dial();
   /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one.
   /// `leads`: this agent is to lead, and cannot have its port.
-  [[nodiscard]] std::optional<LogLine> on_failure(const std::string& why, bool leads, Instant now);
+  std::optional<LogLine> on_failure(const std::string& why, bool leads, Instant now);
   /// The last dial was accepted but not answered. Earlier failures stay in the description: the deadline may come in
   /// the middle of one more attempt.
   void on_silence() {
@@ -35,16 +35,16 @@ class ConnectRetry {
         std::string(last_failure_.empty() ? "" : "; at last ") + "somebody took the connection and does not answer";
   }
 
-  [[nodiscard]] bool is_dial_due(Instant now) const { return dial_at_ && now >= *dial_at_; }
-  [[nodiscard]] bool is_in_vain(Instant now) const { return now >= deadline_; }
-  [[nodiscard]] Instant deadline() const { return deadline_; }
-  [[nodiscard]] Instant next_wake() const;
+  bool is_dial_due(Instant now) const { return dial_at_ && now >= *dial_at_; }
+  bool is_in_vain(Instant now) const { return now >= deadline_; }
+  Instant deadline() const { return deadline_; }
+  Instant next_wake() const;
 
   /// Returns, from time to time, a line about the duration and the reason of the search.
-  [[nodiscard]] std::optional<LogLine> progress(Instant now);
-  [[nodiscard]] std::string describe_failure(Instant now) const;
+  std::optional<LogLine> progress(Instant now);
+  std::string describe_failure(Instant now) const;
   /// Returns an id that differs for each agent and each dial.
-  [[nodiscard]] std::string incarnation() const;
+  std::string incarnation() const;
 
  private:
   std::string leader_;  ///< "host:port"
@@ -79,25 +79,25 @@ class LeaderLiveness {
   /// Brings the next heartbeat forward: what this node has to tell may soon be the last that is heard of it.
   void hurry(Instant now);
 
-  [[nodiscard]] std::chrono::milliseconds heartbeat_timeout() const { return heartbeat_timeout_; }
-  [[nodiscard]] bool is_admitted() const { return is_admitted_; }
-  [[nodiscard]] Instant next_wake() const;
+  std::chrono::milliseconds heartbeat_timeout() const { return heartbeat_timeout_; }
+  bool is_admitted() const { return is_admitted_; }
+  Instant next_wake() const;
   /// True when a heartbeat is due; schedules the next one.
-  [[nodiscard]] bool take_heartbeat(Instant now);
+  bool take_heartbeat(Instant now);
 
   /// Moment from which the leader may start the next attempt without this node. The leader counts from the last
   /// message it got from this node, which is not before the last heartbeat that it answered was sent.
-  [[nodiscard]] Instant must_be_gone() const;
+  Instant must_be_gone() const;
   /// Time that workers may live after the leader's loss; empty: no limit.
-  [[nodiscard]] std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
+  std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
 
   /// Describes the leader's silence, to follow its name; empty: the leader is not lost.
-  [[nodiscard]] std::string silence(Instant now) const;
-  [[nodiscard]] std::string describe_unanswered(Instant now) const;
+  std::string silence(Instant now) const;
+  std::string describe_unanswered(Instant now) const;
 
  private:
-  [[nodiscard]] std::chrono::milliseconds silence_limit() const;
-  [[nodiscard]] std::chrono::milliseconds heartbeat_interval() const { return heartbeat_timeout_ / 4; }
+  std::chrono::milliseconds silence_limit() const;
+  std::chrono::milliseconds heartbeat_interval() const { return heartbeat_timeout_ / 4; }
 
   std::chrono::milliseconds heartbeat_timeout_;
   std::optional<std::chrono::milliseconds> orphan_limit_;

@@ -41,19 +41,19 @@ class LeaderLink {
   void heartbeat_soon(Instant now) { liveness_.heartbeat_soon(now); }
 
   /// The moment from which the leader may start an attempt without this node; `max`: it never does.
-  [[nodiscard]] Instant must_be_gone() const;
-  [[nodiscard]] std::optional<Instant> next_wake() const;
+  Instant must_be_gone() const;
+  std::optional<Instant> next_wake() const;
   /// Empty in a job of one node.
-  [[nodiscard]] Lease lease() const;
+  Lease lease() const;
   /// An id that differs for each agent and each dial.
-  [[nodiscard]] std::string incarnation() const { return connect_retry_.incarnation(); }
+  std::string incarnation() const { return connect_retry_.incarnation(); }
 
   /// Sends one if it is due, with this node's memory.
   void send_heartbeat(Instant now);
   void seek(const std::string& why, Instant now);
   void lose(const std::string& why, Instant now);
   void give_up(Instant now);
-  [[nodiscard]] bool may_be_replaced() const;
+  bool may_be_replaced() const;
 
   Membership& membership_;
   NodeAttempt& attempt_;

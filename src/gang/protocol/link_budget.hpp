@@ -37,8 +37,8 @@ class LinkBudget {
   void raise(LinkId link, Trust trust);
   /// The link is closed, or joined the job. Does nothing for an unknown link.
   void remove(LinkId link);
-  [[nodiscard]] bool contains(LinkId link) const { return links_.contains(link); }
-  [[nodiscard]] std::size_t size() const { return links_.size(); }
+  bool contains(LinkId link) const { return links_.contains(link); }
+  std::size_t size() const { return links_.size(); }
 
   /// A node of the job has a link from this prefix: one more link from there counts as known.
   void note_member(const std::string& source_prefix);
@@ -46,7 +46,7 @@ class LinkBudget {
 
   /// Returns the link to close; empty: the budget suffices. Chooses the least trusted link of the prefix with the
   /// most links if they exceed its share, otherwise of all links that are not known; among equals the oldest.
-  [[nodiscard]] std::optional<LinkId> excess() const;
+  std::optional<LinkId> excess() const;
 
  private:
   struct Entry {
@@ -62,8 +62,8 @@ class LinkBudget {
   /// Order in which prefixes give up links: the smallest first.
   using Turn = std::tuple<bool, std::ptrdiff_t, bool, Rank, std::string>;
 
-  [[nodiscard]] Turn turn_of(const std::string& name, const SourcePrefix& source_prefix) const;
-  [[nodiscard]] static Rank rank_of(LinkId link, const Entry& entry);
+  Turn turn_of(const std::string& name, const SourcePrefix& source_prefix) const;
+  static Rank rank_of(LinkId link, const Entry& entry);
   /// Ends the grace of the oldest of the newest links after another one has come.
   void age();
   /// Changes a link and its rank.
@@ -88,19 +88,19 @@ class RejectedConnectionLog {
  public:
   /// Counts a rejected connection. Returns what to log at once, such as "refused a connection from 10.0.0.7: it
   /// closed the connection"; empty: that, or enough of its kind, has been logged.
-  [[nodiscard]] std::string note(const std::string& address, const std::string& why, Instant now);
+  std::string note(const std::string& address, const std::string& why, Instant now);
   /// Counts a connection that is reported elsewhere, or not at all.
   void count(const std::string& address, Instant now);
 
   /// When the summary is due.
-  [[nodiscard]] std::optional<Instant> next_wake() const { return until_; }
+  std::optional<Instant> next_wake() const { return until_; }
   /// Returns the counts of the current span, "refused 48,211 connections from 1 address (10.0.0.7) in 30 s"; empty:
   /// too few for a line. The next connection opens a new span, which is longer as long as each one has something to
   /// report.
-  [[nodiscard]] std::string summary(Instant now);
+  std::string summary(Instant now);
 
  private:
-  [[nodiscard]] std::string describe(Instant now) const;
+  std::string describe(Instant now) const;
 
   std::set<std::string> named_;                   ///< addresses with reasons
   std::map<std::string, std::size_t> by_reason_;  ///< their number per reason

@@ -26,11 +26,9 @@ enum class ParticipantState {
 struct Membership {
   explicit Membership(GangConfig given);
 
-  [[nodiscard]] bool has_workers() const {
-    return state == ParticipantState::Running || state == ParticipantState::Stopping;
-  }
+  bool has_workers() const { return state == ParticipantState::Running || state == ParticipantState::Stopping; }
   /// Returns `end` with the number of the present attempt.
-  [[nodiscard]] JobEnd in_this_attempt(JobEnd end) const;
+  JobEnd in_this_attempt(JobEnd end) const;
 
   /// Sends it if there is a link.
   void send(Message message);

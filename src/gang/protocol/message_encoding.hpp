@@ -26,17 +26,17 @@ inline constexpr std::size_t kMostRoles = 64;
 inline constexpr std::size_t kMostEndpoints = 512;
 
 /// Encodes a message. Texts are made valid UTF-8 and are shortened to fit the limits.
-[[nodiscard]] std::string encode(const Message& message);
+std::string encode(const Message& message);
 
 /// Returns the facts as the other end of a link decodes them: valid UTF-8, short, single lines. Send and compare them
 /// in this form only. The facts of a job of one node, which are never sent, stay unchanged.
-[[nodiscard]] JobFacts normalized(JobFacts job);
+JobFacts normalized(JobFacts job);
 
 /// Decodes a message. Fails with `BadData`, naming the field that is missing, of the wrong type or out of range.
 /// Unknown fields are ignored, unknown messages are errors.
 [[nodiscard]] Result<Message> decode(std::string_view bytes);
 
 /// Returns the message's name in the protocol, such as "join".
-[[nodiscard]] const char* name_of(const Message& message);
+const char* name_of(const Message& message);
 
 }  // namespace muster::gang

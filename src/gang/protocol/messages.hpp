@@ -45,7 +45,7 @@ inline constexpr std::size_t kMostListedNodes = 16'384;
 inline constexpr std::size_t kMostValueBytes = std::size_t{16} << 20U;
 
 /// Splits a value into chunks. Large values are compressed if that makes them smaller.
-[[nodiscard]] std::vector<Chunk> split(Value value);
+std::vector<Chunk> split(Value value);
 
 /// Joins the chunks of values.
 class Assembler {
@@ -55,11 +55,11 @@ class Assembler {
   [[nodiscard]] Result<std::optional<Value>> take(Chunk chunk, std::size_t most);
 
   /// The incomplete value, if any.
-  [[nodiscard]] const std::optional<Chunk>& open() const { return open_; }
+  const std::optional<Chunk>& open() const { return open_; }
   void drop() { open_.reset(); }
 
  private:
-  [[nodiscard]] std::string objection(const Chunk& chunk, std::size_t most) const;
+  std::string objection(const Chunk& chunk, std::size_t most) const;
 
   std::optional<Chunk> open_;  ///< with the bytes received so far
 };
@@ -172,7 +172,7 @@ using Message = std::variant<Join, InputStatus, Heartbeat, Failed, Succeeded, At
                              Admitted, Refused, Waiting, Merged, Start, Suspend, Stop, Finish>;
 
 /// True for a chunk of a value, which other messages may overtake.
-[[nodiscard]] inline bool is_piece(const Message& message) {
+inline bool is_piece(const Message& message) {
   return std::holds_alternative<Contribute>(message) || std::holds_alternative<Merged>(message);
 }
 

@@ -41,8 +41,8 @@ class NodeAttempt {
   void end_without_leader(const std::string& why, std::optional<std::chrono::milliseconds> most_grace);
 
   /// True if this agent got a signal that ends the job.
-  [[nodiscard]] bool is_asked_to_stop() const { return self_signal_.has_value(); }
-  [[nodiscard]] bool may_have_live_workers() const { return membership_.has_workers() && !are_workers_gone_; }
+  bool is_asked_to_stop() const { return self_signal_.has_value(); }
+  bool may_have_live_workers() const { return membership_.has_workers() && !are_workers_gone_; }
 
  private:
   void stop_workers(int signal, std::string reason, std::optional<std::chrono::milliseconds> most_grace = std::nullopt);

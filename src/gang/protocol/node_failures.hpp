@@ -20,7 +20,7 @@ struct NodeName {
   std::string key;      ///< equal for the same node
 };
 /// A pod has the name of another one before it on any machine, but not its address.
-[[nodiscard]] NodeName name_of(const Member& member);
+NodeName name_of(const Member& member);
 
 /// A node that was lost during an attempt.
 struct NodeLoss {
@@ -40,27 +40,27 @@ class NodeFailures {
   /// An attempt starts on these nodes.
   void begin(std::vector<NodeName> nodes);
   /// A node of the attempt; null: it has no such rank.
-  [[nodiscard]] const NodeName* node(NodeRank rank) const;
+  const NodeName* node(NodeRank rank) const;
 
   void note_loss(NodeLoss loss) { losses_.push_back(std::move(loss)); }
   /// Those of the attempt. Several at once have a reason that they share.
-  [[nodiscard]] const std::vector<NodeLoss>& losses() const { return losses_; }
+  const std::vector<NodeLoss>& losses() const { return losses_; }
 
   /// Counts a failure: "in attempt 0 (lost: it closed the connection)". True: from now on the node is suspect.
-  [[nodiscard]] bool note(NodeRank rank, const NodeName& name, std::string reason);
+  bool note(NodeRank rank, const NodeName& name, std::string reason);
   /// Null: it has not failed.
-  [[nodiscard]] const Suspect* find(const NodeName& name) const;
+  const Suspect* find(const NodeName& name) const;
   /// "it has failed by itself in attempt 0 (...) and in attempt 1 (...)"; empty: the node is not suspect.
-  [[nodiscard]] std::string describe(const NodeName& name) const;
+  std::string describe(const NodeName& name) const;
   /// True if it has failed as often as --node-failures says: another node is to have its seat.
-  [[nodiscard]] bool is_barred(const NodeName& name) const;
-  [[nodiscard]] bool has_barred() const { return has_barred_; }
+  bool is_barred(const NodeName& name) const;
+  bool has_barred() const { return has_barred_; }
   /// Null: no earlier job has listed it.
-  [[nodiscard]] const BadNode* find_listed(const NodeName& name) const;
-  [[nodiscard]] bool has_listed() const { return !listed_.empty(); }
+  const BadNode* find_listed(const NodeName& name) const;
+  bool has_listed() const { return !listed_.empty(); }
   void note_left_out(const NodeName& name) { failed_.at(name.key).is_left_out = true; }
   /// At most `kMostSuspects`.
-  [[nodiscard]] std::vector<Suspect> suspects() const;
+  std::vector<Suspect> suspects() const;
 
  private:
   int most_;

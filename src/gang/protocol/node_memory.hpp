@@ -17,7 +17,7 @@ class NodeMemory {
 
   /// Follows the words about a lost node: "; its memory group was at 63.8 GiB of 64.0 GiB 0.4 s before". Empty: neither
   /// was it near its limit, nor has the kernel killed one of its processes since the first heartbeat.
-  [[nodiscard]] std::string describe(Instant now) const;
+  std::string describe(Instant now) const;
 
  private:
   std::optional<int> first_oom_kills_;

@@ -16,14 +16,14 @@ class OwnRanks {
   explicit OwnRanks(GangState& gang) : gang_(gang) {}
 
   /// A node speaks of its own processes alone: the others' are healthy for all that it knows.
-  [[nodiscard]] bool is_of(LinkId link, GlobalRank rank);
+  bool is_of(LinkId link, GlobalRank rank);
   /// Node 0 watches the attempt for hangs.
-  [[nodiscard]] bool is_watcher(LinkId link);
+  bool is_watcher(LinkId link);
   /// The failure with the node's own name; empty: it is another node's.
-  [[nodiscard]] std::optional<Failure> own_failure(LinkId link, Failure failure);
-  [[nodiscard]] OtherFailures own_failures(LinkId link, const OtherFailures& failures);
+  std::optional<Failure> own_failure(LinkId link, Failure failure);
+  OtherFailures own_failures(LinkId link, const OtherFailures& failures);
   /// Each line of a node costs one on every console, so a node has a number of them for each minute.
-  [[nodiscard]] bool may_announce(LinkId link, Instant now);
+  bool may_announce(LinkId link, Instant now);
 
  private:
   void warn_of_foreign_rank(LinkId link, const std::string& whom);

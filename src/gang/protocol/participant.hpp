@@ -35,21 +35,21 @@ class Participant {
   Participant& operator=(const Participant&) = delete;
   ~Participant() = default;
 
-  [[nodiscard]] ParticipantActions start();
-  [[nodiscard]] ParticipantActions on(const ParticipantEvent& event, Instant now);
+  ParticipantActions start();
+  ParticipantActions on(const ParticipantEvent& event, Instant now);
 
   /// Returns when `Wake` is due; empty: only events are awaited.
-  [[nodiscard]] std::optional<Instant> next_wake() const;
+  std::optional<Instant> next_wake() const;
 
   /// Returns how long the workers may live until the next call. Empty in a job of one node.
-  [[nodiscard]] Lease lease() const { return link_.lease(); }
+  Lease lease() const { return link_.lease(); }
 
   /// Names what it waits for: "the leader at 10.0.0.1:29500". Empty while its own workers are alive, and when it has
   /// left.
-  [[nodiscard]] std::string awaited() const;
+  std::string awaited() const;
 
-  [[nodiscard]] State state() const { return membership_.state; }
-  [[nodiscard]] const ExchangeClient& contributions() const { return contributions_; }
+  State state() const { return membership_.state; }
+  const ExchangeClient& contributions() const { return contributions_; }
 
  private:
   template <typename Event>

@@ -42,17 +42,17 @@ class Preflight {
   /// Something has happened: an attempt may have started, or the last answer may have come.
   void follow(Instant now);
   void on_tick(Instant now);
-  [[nodiscard]] std::optional<Instant> next_wake() const;
+  std::optional<Instant> next_wake() const;
 
   /// True while the next attempt may not start: a node has not answered yet, or one is unfit.
-  [[nodiscard]] bool holds_back(Instant now);
+  bool holds_back(Instant now);
   /// Of the nodes that have seats.
-  [[nodiscard]] const std::optional<UnfitNode>& unfit() const { return unfit_ ? unfit_ : command_.unfit(); }
+  const std::optional<UnfitNode>& unfit() const { return unfit_ ? unfit_ : command_.unfit(); }
   /// True for a last call from the first time on: a spare may come for the seat of the unfit node.
-  [[nodiscard]] bool awaits_spare(Instant now);
+  bool awaits_spare(Instant now);
 
   /// "driver 570.86 (580.95)", how the agent's node differs from the others; empty: it does not, or this is not known.
-  [[nodiscard]] std::string difference_of(LinkId link) const;
+  std::string difference_of(LinkId link) const;
 
  private:
   struct Answer {
@@ -62,11 +62,11 @@ class Preflight {
   };
 
   void begin_attempt();
-  [[nodiscard]] bool comparison_holds_back(Instant now);
-  [[nodiscard]] std::optional<UnfitNode> find_listed() const;
+  bool comparison_holds_back(Instant now);
+  std::optional<UnfitNode> find_listed() const;
   void ask(const std::vector<LinkId>& links, Instant now);
-  [[nodiscard]] std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
-  [[nodiscard]] std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;
+  std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
+  std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;
   PreflightVerdict judge(const std::vector<LinkId>& nodes);
   void tell(const std::vector<Outlier>& outliers);
   void name_silent(const std::vector<LinkId>& nodes);

@@ -43,12 +43,12 @@ class PreflightCommand {
   /// An attempt is ending.
   void note_ending() { has_only_grown_ = gang_.attempt.is_scaling_up(); }
   void on_tick(Instant now);
-  [[nodiscard]] std::optional<Instant> next_wake() const { return due_; }
+  std::optional<Instant> next_wake() const { return due_; }
 
   /// True while the next attempt may not start: the command runs on a node, or has failed on one.
-  [[nodiscard]] bool holds_back(Instant now);
+  bool holds_back(Instant now);
   /// Of the nodes that have seats.
-  [[nodiscard]] const std::optional<UnfitNode>& unfit() const { return unfit_; }
+  const std::optional<UnfitNode>& unfit() const { return unfit_; }
 
  private:
   struct Run {
@@ -62,8 +62,8 @@ class PreflightCommand {
   void give_up_silent(Instant now);
   void follow_last(const std::vector<LinkId>& nodes, Instant now);
   void conclude(const std::vector<LinkId>& nodes);
-  [[nodiscard]] std::string name_of(const std::vector<LinkId>& nodes, std::size_t node) const;
-  [[nodiscard]] std::vector<Instant::duration> times(const std::vector<LinkId>& nodes) const;
+  std::string name_of(const std::vector<LinkId>& nodes, std::size_t node) const;
+  std::vector<Instant::duration> times(const std::vector<LinkId>& nodes) const;
 
   GangState& gang_;
   std::map<LinkId, Run> runs_;

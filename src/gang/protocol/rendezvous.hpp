@@ -39,9 +39,9 @@ class Rendezvous {
     }
   }
   /// The answer to ReservePort. True: the attempt is to start with it.
-  [[nodiscard]] bool take_port(const PortReserved& reserved, Instant now);
+  bool take_port(const PortReserved& reserved, Instant now);
   void on_tick(Instant now);
-  [[nodiscard]] std::optional<Instant> next_wake() const;
+  std::optional<Instant> next_wake() const;
 
   /// Updates a node's readiness. A spare that became ready may be needed.
   void follow_readiness(LinkId link, Instant now);
@@ -51,19 +51,19 @@ class Rendezvous {
   void forget_pending() { pending_for_.clear(); }
   /// True while the values of the seated nodes do not fit together. Checked again when one of them contributes again,
   /// or when other nodes are to start.
-  [[nodiscard]] bool holds_back(Instant now);
+  bool holds_back(Instant now);
   void note_unresolved(std::set<std::string> hosts) { timer_.note_unresolved(std::move(hosts)); }
 
  private:
-  [[nodiscard]] bool is_enough() const;
+  bool is_enough() const;
   /// True if the job may start with the ready nodes; the others count as absent. The leader's node must be ready, and
   /// where workers are counted every node.
-  [[nodiscard]] bool is_enough_ready() const;
-  [[nodiscard]] bool awaits_nodes() const;
-  [[nodiscard]] bool is_pending() const;
-  [[nodiscard]] bool is_seat_in_doubt(Instant now);
+  bool is_enough_ready() const;
+  bool awaits_nodes() const;
+  bool is_pending() const;
+  bool is_seat_in_doubt(Instant now);
   bool end_for_missing_nodes(Instant now);
-  [[nodiscard]] std::string describe_waiting(const std::string& how) const;
+  std::string describe_waiting(const std::string& how) const;
   void resolve_hosts();
   void report_progress(Instant now);
 

@@ -21,8 +21,8 @@ class LastCall {
   /// come. Cancelled when the job cannot continue; ends at `latest`.
   void note(bool can_go_on, bool is_needed, Instant now, Instant latest = Instant::max());
   void cancel() { end_.reset(); }
-  [[nodiscard]] std::optional<Instant> end() const { return end_; }
-  [[nodiscard]] bool is_over(Instant now) const { return end_ && now >= *end_; }
+  std::optional<Instant> end() const { return end_; }
+  bool is_over(Instant now) const { return end_ && now >= *end_; }
 
  private:
   std::chrono::milliseconds length_;
@@ -39,34 +39,34 @@ class RendezvousTimer {
   /// The wait for an attempt begins.
   void begin(Instant now);
 
-  [[nodiscard]] Instant since() const { return since_; }
-  [[nodiscard]] Instant deadline() const { return deadline_; }
-  [[nodiscard]] Instant next_wake() const;
+  Instant since() const { return since_; }
+  Instant deadline() const { return deadline_; }
+  Instant next_wake() const;
 
   /// Records whether enough nodes are ready. If so the last call starts for the others, or ends at once if no other
   /// node is awaited; it is cancelled when too few are left.
   void note_enough(bool is_enough, bool is_last_call_needed, Instant now) {
     last_call_.note(is_enough, is_last_call_needed, now, deadline_);
   }
-  [[nodiscard]] bool is_last_call_over(Instant now) const { return last_call_.is_over(now); }
+  bool is_last_call_over(Instant now) const { return last_call_.is_over(now); }
 
   /// Records whether the nodes' values do not fit together yet, because the input of some node is old.
   void note_pending(bool is_pending, Instant now);
-  [[nodiscard]] bool is_pending_in_vain(Instant now) const { return pending_until_ && now >= *pending_until_; }
+  bool is_pending_in_vain(Instant now) const { return pending_until_ && now >= *pending_until_; }
 
   /// The job ends. Gives nodes that are on their way a few seconds to join and hear the reason.
   void note_end(Instant now) { end_at_ = end_at_.value_or(now + kTimeToTellWhy); }
-  [[nodiscard]] bool is_ending() const { return end_at_.has_value(); }
-  [[nodiscard]] bool is_end_due(Instant now) const { return end_at_ && now >= *end_at_; }
+  bool is_ending() const { return end_at_.has_value(); }
+  bool is_end_due(Instant now) const { return end_at_ && now >= *end_at_; }
 
   /// True when a progress line is due; schedules the next one.
-  [[nodiscard]] bool take_progress(Instant now);
+  bool take_progress(Instant now);
   void log_progress_at(Instant moment) { next_progress_ = moment; }
 
   /// True once, shortly before the deadline: the names of absent hosts are to be resolved.
-  [[nodiscard]] bool take_resolve(Instant now);
+  bool take_resolve(Instant now);
   void note_unresolved(std::set<std::string> hosts) { unresolved_ = std::move(hosts); }
-  [[nodiscard]] const std::set<std::string>& unresolved() const { return unresolved_; }
+  const std::set<std::string>& unresolved() const { return unresolved_; }
 
  private:
   std::chrono::milliseconds timeout_;

@@ -23,7 +23,7 @@ inline constexpr std::chrono::milliseconds kFirstDialPause{50};
 inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
 
 /// Returns the pause before the k-th restart in a row: none, `first`, twice that, and so on.
-[[nodiscard]] inline std::chrono::milliseconds restart_pause(int in_a_row, std::chrono::milliseconds first) {
+inline std::chrono::milliseconds restart_pause(int in_a_row, std::chrono::milliseconds first) {
   if (in_a_row <= 1) {
     return std::chrono::milliseconds(0);
   }
@@ -35,7 +35,7 @@ inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
 }
 
 /// Returns the pause after the k-th failed dial in a row.
-[[nodiscard]] inline std::chrono::milliseconds dial_pause(int dials) {
+inline std::chrono::milliseconds dial_pause(int dials) {
   std::chrono::milliseconds pause = kFirstDialPause;
   for (int i = 1; i < dials && pause < kLongestDialPause; ++i) {
     pause = pause * 3 / 2;
@@ -54,22 +54,22 @@ class RestartDecider {
   /// that fails soon and like the one before made no progress.
   void judge(const std::optional<Failure>& first_failure, std::optional<bool> made_progress, Instant::duration ran);
   /// True if so many attempts in a row made no progress that another one is not worth its time.
-  [[nodiscard]] bool is_hopeless() const;
+  bool is_hopeless() const;
   /// Number of attempts in a row without progress.
-  [[nodiscard]] int without_progress() const { return without_progress_; }
+  int without_progress() const { return without_progress_; }
 
   /// Number of attempts in a row that failed soon, with equal status and last line, whatever the rank.
-  [[nodiscard]] int alike() const { return alike_; }
+  int alike() const { return alike_; }
 
-  [[nodiscard]] bool may_restart(Instant now) const;
+  bool may_restart(Instant now) const;
   void note_restart(Instant now, Instant::duration ran);
-  [[nodiscard]] std::size_t restarts() const { return restarts_.size(); }
+  std::size_t restarts() const { return restarts_.size(); }
   /// Pause before the restart that was noted last.
-  [[nodiscard]] std::chrono::milliseconds backoff() const;
+  std::chrono::milliseconds backoff() const;
 
   /// A process of an attempt could not be killed: no other attempt may start beside it.
   void forbid_restarts() { is_forbidden_ = true; }
-  [[nodiscard]] bool is_forbidden() const { return is_forbidden_; }
+  bool is_forbidden() const { return is_forbidden_; }
 
  private:
   RestartPolicy policy_;

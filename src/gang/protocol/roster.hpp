@@ -47,7 +47,7 @@ struct Member {
   std::optional<JobEnd> cannot_go_on;  ///< why it lacks what another attempt needs
 
   /// True if the job cannot succeed without this node.
-  [[nodiscard]] bool is_missed_if_lost() const { return !has_succeeded || serves_others; }
+  bool is_missed_if_lost() const { return !has_succeeded || serves_others; }
 };
 
 /// Seats of a job; a *seat* is a node rank. An agent takes the seat that it was given, otherwise the first free one,
@@ -58,14 +58,14 @@ class Roster {
 
   Member& add(LinkId link, Member member);
   void remove(LinkId link);
-  [[nodiscard]] Member* find(LinkId link);
-  [[nodiscard]] const Member* find(LinkId link) const;
-  [[nodiscard]] std::map<LinkId, Member>& members() { return members_; }
-  [[nodiscard]] const std::map<LinkId, Member>& members() const { return members_; }
-  [[nodiscard]] std::vector<LinkId> links() const;
-  [[nodiscard]] bool has_others() const;
+  Member* find(LinkId link);
+  const Member* find(LinkId link) const;
+  std::map<LinkId, Member>& members() { return members_; }
+  const std::map<LinkId, Member>& members() const { return members_; }
+  std::vector<LinkId> links() const;
+  bool has_others() const;
   /// Number of members except the leader's own agent and agents that claim a seat.
-  [[nodiscard]] std::size_t others() const;
+  std::size_t others() const;
 
   void take_seat(LinkId link, int seat);
   /// Frees the seat and records why its holder left: "left: closed the connection".
@@ -74,39 +74,39 @@ class Roster {
   void note_refusal(LinkId link, const std::string& reason);
   /// Records the refusal of a peer that did not even join.
   void note_stranger(const std::string& peer, const std::string& why);
-  [[nodiscard]] std::optional<LinkId> holder(int seat) const;
-  [[nodiscard]] std::optional<int> free_seat() const;
-  [[nodiscard]] int seats() const { return static_cast<int>(seats_.size()); }
-  [[nodiscard]] int seated() const { return seated_; }
-  [[nodiscard]] int seated_ready() const { return seated_ - seated_unready_; }
+  std::optional<LinkId> holder(int seat) const;
+  std::optional<int> free_seat() const;
+  int seats() const { return static_cast<int>(seats_.size()); }
+  int seated() const { return seated_; }
+  int seated_ready() const { return seated_ - seated_unready_; }
   /// Number of workers of the seated agents.
-  [[nodiscard]] int seated_slots() const { return seated_slots_; }
+  int seated_slots() const { return seated_slots_; }
   /// One more than the highest occupied seat.
-  [[nodiscard]] int end_of_seated() const;
+  int end_of_seated() const;
   /// Seated agents, in the order of their seats.
-  [[nodiscard]] std::vector<LinkId> in_order() const;
+  std::vector<LinkId> in_order() const;
   /// Agents that wait for a seat, the ready ones first.
-  [[nodiscard]] std::vector<LinkId> spares() const;
+  std::vector<LinkId> spares() const;
   void note_inputs(LinkId link, std::string waits_for);
   /// True if all seated agents have their inputs.
-  [[nodiscard]] bool is_ready() const { return seated_unready_ == 0; }
-  [[nodiscard]] bool is_ready(LinkId link) const { return members_.at(link).waits_for.empty(); }
+  bool is_ready() const { return seated_unready_ == 0; }
+  bool is_ready(LinkId link) const { return members_.at(link).waits_for.empty(); }
   /// "node 3 waits for its rank table: initializing; node 5 waits for ..."; empty: all are ready.
-  [[nodiscard]] std::string describe_unready() const;
+  std::string describe_unready() const;
   /// Records that an agent claims an occupied seat.
   void claim(LinkId link, int seat);
   void withdraw_claim(LinkId link);
-  [[nodiscard]] std::vector<LinkId> claimants(int seat) const;
+  std::vector<LinkId> claimants(int seat) const;
   /// True if the holder of a claimed seat has sent nothing since then: it may be lost.
-  [[nodiscard]] bool is_seat_in_doubt(Instant since) const;
+  bool is_seat_in_doubt(Instant since) const;
 
   /// Describes the empty seats: "nodes 2-7 never connected; node 8 (host-i) was refused: ...; node 9 (host-j) left:
   /// closed the connection". Refused agents without a node rank come last. `hosts` names nodes by rank where the
   /// platform knows them; names in `unresolved` are marked. No node was expected in seats from `expected` on, but
   /// some may have left.
-  [[nodiscard]] std::string describe_missing(const std::vector<std::optional<std::string>>& hosts,
-                                             const std::set<std::string>& unresolved, int expected) const;
-  [[nodiscard]] std::vector<int> missing() const;
+  std::string describe_missing(const std::vector<std::optional<std::string>>& hosts,
+                               const std::set<std::string>& unresolved, int expected) const;
+  std::vector<int> missing() const;
 
  private:
   std::map<LinkId, Member> members_;
@@ -120,29 +120,29 @@ class Roster {
 };
 
 /// "host-b (10.0.0.2)".
-[[nodiscard]] std::string describe(const Member& member);
+std::string describe(const Member& member);
 
 // Differences between the facts of two agents.
 
 /// Describes the first fact that differs: "its mode is 'ps', the leader's is 'torchrun'"; empty: none does. Both are
 /// normalized().
-[[nodiscard]] std::string describe_difference(const JobFacts& its, const JobFacts& leaders);
+std::string describe_difference(const JobFacts& its, const JobFacts& leaders);
 
 // Hosts of the tasks of a job, where a platform has placed several tasks on a host. Pure.
 
 /// `names`: the host of each node, in the order of their ranks. A host is numbered in the order of its first node.
-[[nodiscard]] std::vector<HostPlace> find_host_places(const std::vector<std::string>& names);
+std::vector<HostPlace> find_host_places(const std::vector<std::string>& names);
 
 // Accelerators that two nodes on one host are given. Pure.
 
 /// "nodes 0-1 are on one host, gpu-7, and their workers are given the same devices 0-3: ..." for the first devices that
 /// nodes share; empty: none do. `nodes` are in the order of their ranks.
-[[nodiscard]] std::string describe_shared_devices(const std::vector<NodeFacts>& nodes);
+std::string describe_shared_devices(const std::vector<NodeFacts>& nodes);
 
 // Workers of all nodes by the names of their roles, as torchrun counts them. Pure.
 
 /// `nodes` are in the order of their ranks. Empty if all have one role, as in nearly all jobs. Source:
 /// _assign_worker_ranks of torch/distributed/elastic/agent/server/api.py of torch 2.13.
-[[nodiscard]] std::vector<RoleSlots> find_role_slots(const std::vector<NodeFacts>& nodes);
+std::vector<RoleSlots> find_role_slots(const std::vector<NodeFacts>& nodes);
 
 }  // namespace muster::gang

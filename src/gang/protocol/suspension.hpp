@@ -20,7 +20,7 @@ class Suspension {
   /// Tells all nodes of a notice. Of several the earliest deadline counts, and the first gives the name.
   void note_notice(const std::string& source, std::optional<std::chrono::milliseconds> within, Instant now);
   /// Tells all nodes that it is withdrawn. Not empty: the attempt ends all the same.
-  [[nodiscard]] std::string withdraw();
+  std::string withdraw();
   /// The attempt is over, or fails instead.
   void forget() {
     notice_.reset();
@@ -28,30 +28,27 @@ class Suspension {
   }
 
   /// A process has saved its work. Without a notice the job is suspended at the program's own wish.
-  [[nodiscard]] std::string note_saved(const std::string& process, Instant now);
+  std::string note_saved(const std::string& process, Instant now);
   void note_success(const Succeeded& succeeded);
-  [[nodiscard]] std::string note_all_succeeded();
+  std::string note_all_succeeded();
   /// Failures since the notice are judged when all nodes have ended.
-  [[nodiscard]] std::string at_deadline(Instant now) const;
-  [[nodiscard]] EndKind kind_at_deadline() const { return has_departed_ ? EndKind::Suspended : EndKind::Unsaved; }
+  std::string at_deadline(Instant now) const;
+  EndKind kind_at_deadline() const { return has_departed_ ? EndKind::Suspended : EndKind::Unsaved; }
   /// All workers of all nodes have exited by themselves.
-  [[nodiscard]] std::string after_all_have_ended(Instant now) const;
+  std::string after_all_have_ended(Instant now) const;
 
-  [[nodiscard]] bool is_noticed() const { return notice_.has_value(); }
-  [[nodiscard]] std::optional<Instant> deadline() const {
-    return notice_ ? std::optional(notice_->deadline) : std::nullopt;
-  }
+  bool is_noticed() const { return notice_.has_value(); }
+  std::optional<Instant> deadline() const { return notice_ ? std::optional(notice_->deadline) : std::nullopt; }
   /// The end of a noticed job. `what`: why it ends now.
-  [[nodiscard]] JobEnd end(const std::string& what, EndKind kind = EndKind::Suspended) const {
+  JobEnd end(const std::string& what, EndKind kind = EndKind::Suspended) const {
     return end_by(notice_->source, what, kind);
   }
-  [[nodiscard]] static JobEnd end_by(const std::string& source, const std::string& what,
-                                     EndKind kind = EndKind::Suspended);
+  static JobEnd end_by(const std::string& source, const std::string& what, EndKind kind = EndKind::Suspended);
   /// True if a failure counts although the job is suspended: no process saved or exited with 0. Otherwise failures are
   /// taken as a result of such an exit.
-  [[nodiscard]] bool has_failed_instead() const;
+  bool has_failed_instead() const;
   /// Shortens the grace to the notice's deadline, because the platform then kills what is left; empty: no notice.
-  [[nodiscard]] std::optional<std::chrono::milliseconds> grace(Instant now) const;
+  std::optional<std::chrono::milliseconds> grace(Instant now) const;
 
  private:
   /// A notice that was passed on to the workers.

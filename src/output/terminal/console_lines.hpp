@@ -20,20 +20,20 @@ class ConsoleLines {
   /// Treats the console as a terminal, so that muster's messages stay recognizable there. `fd` tells its current width;
   /// empty: it is `columns` wide.
   void watch_terminal(std::size_t columns, std::optional<int> fd = std::nullopt);
-  [[nodiscard]] bool is_terminal() const { return terminal_.has_value(); }
+  bool is_terminal() const { return terminal_.has_value(); }
   /// On this terminal muster's messages may begin with a host name.
   void expect_hosts() { terminal_->expect_hosts(); }
 
   /// Notes bytes of a writer that owns the screen.
   void note(std::string_view bytes);
   /// Returns lines of one of several writers with the marks that this terminal needs.
-  [[nodiscard]] std::string mark(std::string_view lines);
+  std::string mark(std::string_view lines);
   /// Output that undoes changes to the terminal; a new line begins behind it.
-  [[nodiscard]] std::string write_reset() { return terminal_ ? terminal_->write_reset() : std::string(); }
+  std::string write_reset() { return terminal_ ? terminal_->write_reset() : std::string(); }
 
-  [[nodiscard]] bool is_at_start() const { return at_line_start_; }
+  bool is_at_start() const { return at_line_start_; }
   /// False: an open line of another writer is to be ended first.
-  [[nodiscard]] bool may_continue(const void* writer) const { return at_line_start_ || line_of_ == writer; }
+  bool may_continue(const void* writer) const { return at_line_start_ || line_of_ == writer; }
   /// Only this writer may continue the line of the cursor; null: none.
   void set_writer(const void* writer) { line_of_ = at_line_start_ ? nullptr : writer; }
   /// Forgets a writer that is destroyed.
@@ -49,12 +49,12 @@ class ConsoleLines {
   void note_size();
   /// The bytes to write instead of `bytes`, because rows are erased before them or drawn behind them; empty: none are.
   /// `queued`: bytes that the terminal has not taken.
-  [[nodiscard]] std::string with_rows(std::string_view bytes, std::size_t queued);
+  std::string with_rows(std::string_view bytes, std::size_t queued);
   /// Output that draws rows which have changed; empty: none, or not now.
-  [[nodiscard]] std::string draw_rows(std::size_t queued);
+  std::string draw_rows(std::size_t queued);
 
  private:
-  [[nodiscard]] bool may_draw(std::size_t queued) const;
+  bool may_draw(std::size_t queued) const;
 
   std::optional<TerminalSanitizer> terminal_;  ///< empty: no terminal; bytes pass unchanged
   std::size_t columns_ = 0;                    ///< of the terminal

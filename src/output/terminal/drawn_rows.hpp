@@ -24,14 +24,14 @@ class LiveRows {
   /// Sets the row of a worker, empty for none; the screen changes at the next `draw`.
   void set(std::size_t worker, std::string row);
 
-  [[nodiscard]] bool is_empty() const { return of_.empty() && drawn_.empty(); }
+  bool is_empty() const { return of_.empty() && drawn_.empty(); }
   /// True when the rows on the screen are outdated.
-  [[nodiscard]] bool is_outdated() const { return is_outdated_ && !is_left_; }
+  bool is_outdated() const { return is_outdated_ && !is_left_; }
   /// Output that erases the drawn rows; the cursor is then at the beginning of the first one. A terminal that has
   /// become narrower has broken them into more rows.
-  [[nodiscard]] std::string erase();
+  std::string erase();
   /// Output that draws the rows, each with a line end; to be written at the start of a line.
-  [[nodiscard]] std::string draw();
+  std::string draw();
   /// Leaves the rows as they are because another program writes below them: nothing is outdated until `come_back`.
   void leave();
   void come_back() { is_left_ = false; }
@@ -61,16 +61,16 @@ class DrawnRows {
   /// To be called periodically: appends the lines that were held at the last call and have not been taken back.
   void settle(std::string& lines);
   /// True when `settle` may append more without new input.
-  [[nodiscard]] bool may_settle() const { return !held_.empty(); }
+  bool may_settle() const { return !held_.empty(); }
   /// Appends all text.
   void finish(std::string& lines);
 
   /// True when nothing is left: a new line begins.
-  [[nodiscard]] bool is_done() const;
+  bool is_done() const;
   /// True for text that has overwritten nothing, such as "(Pdb) ".
-  [[nodiscard]] bool is_plain() const;
+  bool is_plain() const;
   /// The row with its prefix; empty: there is none.
-  [[nodiscard]] std::string row() const;
+  std::string row() const;
 
  private:
   void obey(char control, std::string& lines);

@@ -33,10 +33,10 @@ class TerminalParser {
     std::string_view text;  ///< valid until the next byte
   };
 
-  [[nodiscard]] Event take(char c);
+  Event take(char c);
 
   /// True within an unfinished sequence, such as a title, that takes the bytes that follow.
-  [[nodiscard]] bool is_within_sequence() const { return place_ != Place::Text; }
+  bool is_within_sequence() const { return place_ != Place::Text; }
   /// Resets the state after the sequence was ended by other means.
   void reset();
 
@@ -51,12 +51,12 @@ class TerminalParser {
     StringEscape  ///< behind an ESC in such a string
   };
 
-  [[nodiscard]] Event take_text(char c);
-  [[nodiscard]] Event take_long_character(char c);
-  [[nodiscard]] Event begin_with(char second);
-  [[nodiscard]] Event take_choice(char c);
-  [[nodiscard]] Event take_sequence(char c);
-  [[nodiscard]] Event take_string(char c);
+  Event take_text(char c);
+  Event take_long_character(char c);
+  Event begin_with(char second);
+  Event take_choice(char c);
+  Event take_sequence(char c);
+  Event take_string(char c);
 
   Place place_ = Place::Text;
   std::string character_;     ///< the bytes of a multi-byte character so far

@@ -11,7 +11,7 @@
 namespace muster {
 
 /// `sanitize` for a line in which another muster has put its marks (`TerminalSanitizer::mark`), which pass.
-[[nodiscard]] std::string sanitize_marked(std::string_view line);
+std::string sanitize_marked(std::string_view line);
 
 /// Keeps messages of muster recognizable on a terminal:
 ///
@@ -34,10 +34,10 @@ class TerminalSanitizer {
 
   /// Returns lines of several workers with the marks that they need. A line without its end may go on with the next
   /// call, and an Enter that was typed may have ended it, unseen.
-  [[nodiscard]] std::string mark(std::string_view lines);
+  std::string mark(std::string_view lines);
 
   /// Returns the bytes to write before a message of muster, usually none. A new line begins behind them.
-  [[nodiscard]] std::string write_reset();
+  std::string write_reset();
 
  private:
   TerminalParser::Event take(char c);
@@ -45,7 +45,7 @@ class TerminalSanitizer {
   void put(std::string_view character);
   void put_letter(char letter, std::size_t columns);
   void begin_line();
-  [[nodiscard]] bool may_begin() const;
+  bool may_begin() const;
 
   TerminalParser parser_;
   std::size_t width_ = 0;

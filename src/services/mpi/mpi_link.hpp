@@ -19,9 +19,9 @@ class Deadline {
  public:
   explicit Deadline(std::chrono::milliseconds timeout) : end_(std::chrono::steady_clock::now() + timeout) {}
 
-  [[nodiscard]] bool is_over() const { return left() == 0; }
+  bool is_over() const { return left() == 0; }
   /// Milliseconds left, as poll() takes them.
-  [[nodiscard]] int left() const;
+  int left() const;
 
  private:
   std::chrono::steady_clock::time_point end_;
@@ -46,14 +46,14 @@ class CommandReader {
   CommandReader(std::string secret, std::string digits);
 
   /// The challenge that is sent first: 32 digits that are used only once.
-  [[nodiscard]] const std::string& digits() const { return digits_; }
+  const std::string& digits() const { return digits_; }
   /// Bytes missing until the next part of the message is complete.
-  [[nodiscard]] std::size_t wanted() const { return frames_.wanted(); }
+  std::size_t wanted() const { return frames_.wanted(); }
   /// True: the command is complete. Fails if the peer does not know the secret.
   [[nodiscard]] Result<bool> feed(std::string_view bytes);
-  [[nodiscard]] const std::string& command() const { return command_; }
+  const std::string& command() const { return command_; }
   /// Tells the agent that the command starts now, and proves that the daemon knows the secret.
-  [[nodiscard]] std::string answer() const;
+  std::string answer() const;
 
  private:
   std::string secret_;

@@ -23,7 +23,7 @@ struct MpiRoleInput {
 using MpiRole = Result<int> (*)(const MpiRoleInput& input);
 
 /// Role that this command line names; null: none.
-[[nodiscard]] MpiRole find_mpi_role(std::span<char* const> argv);
+MpiRole find_mpi_role(std::span<char* const> argv);
 
 /// mpirun's remote shell on node 0: has the daemon of its host run the command, and stays until that command has
 /// ended. Fails if no daemon listens within half a minute.

@@ -27,7 +27,7 @@ class FrameWriter {
     bytes_ += bytes;
     return *this;
   }
-  [[nodiscard]] std::string finish() const {
+  std::string finish() const {
     std::string frame;
     append(frame, static_cast<std::uint32_t>(bytes_.size()));
     return frame + bytes_;
@@ -57,8 +57,8 @@ class Fields {
   int signed_number() { return static_cast<int>(number()); }
   std::string text() { return std::string(take(number())); }
   std::string rest() { return std::string(take(bytes_.size())); }
-  [[nodiscard]] bool is_empty() const { return bytes_.empty(); }
-  [[nodiscard]] bool is_torn() const { return is_torn_; }
+  bool is_empty() const { return bytes_.empty(); }
+  bool is_torn() const { return is_torn_; }
 
  private:
   std::string_view take(std::size_t size) {

@@ -28,11 +28,11 @@ struct PmixJob {
   std::vector<PmixNode> nodes;  ///< by node rank
 };
 
-[[nodiscard]] std::string write_job(const PmixJob& job);
+std::string write_job(const PmixJob& job);
 /// Encodes the result of a fence: the contributions of all nodes, by node rank. Without `parts`: it failed.
-[[nodiscard]] std::string write_fenced(std::uint32_t number, std::optional<std::string_view> parts);
+std::string write_fenced(std::uint32_t number, std::optional<std::string_view> parts);
 
-[[nodiscard]] std::string write_shown(std::uint32_t number);
+std::string write_shown(std::uint32_t number);
 
 /// Variables that the PMIx library requires in the environment of a rank of this node.
 struct RankEnvironment {
@@ -95,7 +95,7 @@ using PmixEvent = std::variant<RankEnvironment, PmixReady, PmixRefused, RankConn
 /// The text in a help message that Open MPI 4 has packed. Empty: `packed` is no such message. Source: Open MPI 4.1,
 /// orte/util/show_help.c and opal/dss: file, topic, whether there is a text, the text; before each the number of its
 /// values, before each text its size with a zero byte, in network order.
-[[nodiscard]] std::string unpack_help(std::string_view packed);
+std::string unpack_help(std::string_view packed);
 
 /// Assembles the server's messages from chunks of any size.
 class PmixReader {
@@ -108,6 +108,6 @@ class PmixReader {
 };
 
 /// The PMIx server's executable for this machine, as bytes: linked dynamically, needs glibc 2.17.
-[[nodiscard]] std::string_view pmix_server_program();
+std::string_view pmix_server_program();
 
 }  // namespace muster::mpi

@@ -135,9 +135,7 @@ class PmixService final : public Service {
 
  private:
   /// Rank of a worker of this node; -1: not an MPI rank.
-  [[nodiscard]] int rank_of(std::size_t worker) const {
-    return worker < local_ranks_.size() ? local_ranks_[worker] : -1;
-  }
+  int rank_of(std::size_t worker) const { return worker < local_ranks_.size() ? local_ranks_[worker] : -1; }
 
   /// Fails if ranks are in MPI_Init: they would wait for ever for a rank that exited without it.
   void poll_waiting() {
@@ -209,7 +207,7 @@ class PmixService final : public Service {
   }
 
   /// Nodes on which these ranks run; empty: all nodes.
-  [[nodiscard]] Nodes nodes_of(const std::vector<int>& ranks) const {
+  Nodes nodes_of(const std::vector<int>& ranks) const {
     Nodes nodes;
     for (std::size_t i = 0; i < nodes_.size() && !ranks.empty(); ++i) {
       const auto& there = nodes_[i].ranks;

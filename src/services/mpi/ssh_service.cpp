@@ -96,7 +96,7 @@ class SshService final : public Service {
   }
 
  private:
-  [[nodiscard]] std::string path_of(const char* name) const { return folder_ + "/" + name; }
+  std::string path_of(const char* name) const { return folder_ + "/" + name; }
 
   Result<> make_folder() {
     if (input_.run_folder.empty() || input_.run_folder.find_first_of(" \t\"'") != std::string::npos) {

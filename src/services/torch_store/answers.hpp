@@ -46,19 +46,19 @@ class Answers {
   /// Adds the bytes of the value, without its length.
   void add_value(ClientId client, SharedValue value);
 
-  [[nodiscard]] std::optional<Answer> next();
+  std::optional<Answer> next();
   void on_written(ClientId client);
   void forget(ClientId client);
 
   /// Memory of all answers that are not sent or not read: a large value that several clients are sent counts once,
   /// and the piece that each has been handed counts for each.
-  [[nodiscard]] std::size_t bytes() const { return kept_ + writing_; }
+  std::size_t bytes() const { return kept_ + writing_; }
   /// The client with the most unread bytes.
   struct Largest {
     ClientId client = 0;
     std::size_t bytes = 0;
   };
-  [[nodiscard]] Largest largest() const;
+  Largest largest() const;
 
  private:
   using Part = std::variant<std::string, SharedValue>;
@@ -69,8 +69,8 @@ class Answers {
     std::size_t writing = 0;  ///< bytes of the piece that was handed out
   };
 
-  [[nodiscard]] Unsent& open(ClientId client, std::size_t bytes);
-  [[nodiscard]] std::string take_piece(Unsent& unsent);
+  Unsent& open(ClientId client, std::size_t bytes);
+  std::string take_piece(Unsent& unsent);
   void release(const Part& part);
 
   std::size_t most_unread_;
@@ -103,7 +103,7 @@ struct LargestHolder {
 };
 
 /// All connections without a pid at one address count as one process. `share`: the connections that each may have.
-[[nodiscard]] LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::size_t share);
+LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::size_t share);
 
 // Runs a client's requests about keys, and queues the answers.
 

@@ -32,10 +32,10 @@ class KeySpace {
   ~KeySpace();
 
   /// True: the key has a value, or a queue that is not empty.
-  [[nodiscard]] bool has(const std::string& key) const;
+  bool has(const std::string& key) const;
   /// Null: the key has no value. Queues are not searched.
-  [[nodiscard]] SharedValue find(const std::string& key) const;
-  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  SharedValue find(const std::string& key) const;
+  std::size_t size() const { return values_.size(); }
   void for_each_key(const auto& see) const {
     for (const auto& [key, value] : values_) {
       see(key);
@@ -59,16 +59,16 @@ class KeySpace {
 
   [[nodiscard]] Result<> push(const std::string& key, std::string value);
   /// Null: the queue is empty.
-  [[nodiscard]] SharedValue pop(const std::string& key);
-  [[nodiscard]] std::size_t queue_size(const std::string& key) const;
+  SharedValue pop(const std::string& key);
+  std::size_t queue_size(const std::string& key) const;
 
  private:
   using Stored = std::shared_ptr<std::string>;
 
   [[nodiscard]] Result<> spend(const std::string& key, std::size_t bytes);
   void give_back(std::size_t bytes);
-  [[nodiscard]] static std::size_t cost_of(std::string_view key, std::size_t value_size);
-  [[nodiscard]] std::size_t cost_of_stored(const std::string& key) const;
+  static std::size_t cost_of(std::string_view key, std::size_t value_size);
+  std::size_t cost_of_stored(const std::string& key) const;
 
   std::unordered_map<std::string, Stored> values_;
   std::unordered_map<std::string, std::list<Stored>> queues_;
@@ -116,23 +116,23 @@ class Generations {
   /// While a generation lacks ranks, a process that has connections there and arrives again stays: it may be another
   /// process with the same pid in another pid namespace. A complete generation is left even with open connections:
   /// torch's DistributedDataParallel keeps its store for ever.
-  [[nodiscard]] Generation& join(const Process& process, bool is_arrival);
+  Generation& join(const Process& process, bool is_arrival);
   /// Drops a generation with its last connection, once no client can come that would look for its keys: all workers
   /// have been there, or there is a later generation.
   void leave(Generation& generation, const Process& process);
 
-  [[nodiscard]] JoinedRanks joined_ranks() const;
-  [[nodiscard]] InitBarrier init_barrier() const;
+  JoinedRanks joined_ranks() const;
+  InitBarrier init_barrier() const;
 
  private:
-  [[nodiscard]] Generation& choose(const Process& process, bool is_arrival);
+  Generation& choose(const Process& process, bool is_arrival);
   /// The last generation of the process; null: none.
-  [[nodiscard]] Generation* last_of(const Process& process);
-  [[nodiscard]] bool must_stay(const Generation& generation, const Process& process) const;
-  [[nodiscard]] Generation& lacking_after(const Generation* last);
-  [[nodiscard]] Generation& begin();
-  [[nodiscard]] bool is_complete(const Generation& generation) const;
-  [[nodiscard]] bool is_over(const Generation& generation) const;
+  Generation* last_of(const Process& process);
+  bool must_stay(const Generation& generation, const Process& process) const;
+  Generation& lacking_after(const Generation* last);
+  Generation& begin();
+  bool is_complete(const Generation& generation) const;
+  bool is_over(const Generation& generation) const;
 
   std::size_t workers_;
   Budget* budget_;

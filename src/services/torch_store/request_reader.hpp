@@ -124,14 +124,14 @@ enum class Dialect {
 };
 
 /// Empty: the dialect has no such number.
-[[nodiscard]] std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
+std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
 
 /// Dialect of all clients of a job that do not greet, which run the same program. Settled by the first rank that
 /// sends what only one of the two dialects can mean.
 class Ungreeted {
  public:
   /// Empty: not settled yet.
-  [[nodiscard]] std::optional<Dialect> dialect() const { return dialect_; }
+  std::optional<Dialect> dialect() const { return dialect_; }
   /// Only the first call counts.
   void settle(Dialect dialect) { dialect_ = dialect_.value_or(dialect); }
 
@@ -155,7 +155,7 @@ struct Layout {
 };
 
 /// Empty for the greeting, which is not read as a request.
-[[nodiscard]] Layout layout_of(Operation operation);
+Layout layout_of(Operation operation);
 
 /// Values of a layout's fields.
 struct Contents {
@@ -164,7 +164,7 @@ struct Contents {
 };
 
 /// `contents`: the values of the operation's layout. There is no request for the greeting.
-[[nodiscard]] Request make_request(Operation operation, Contents contents);
+Request make_request(Operation operation, Contents contents);
 
 /// Parses bytes in any pieces into requests, in order. No byte is read twice: the reader knows the current field and
 /// its missing bytes. A length is compared with its limit before its bytes are waited for.
@@ -181,18 +181,16 @@ class RequestReader {
 
   /// True: the request is complete if nothing follows for a moment, unless the dialect is settled meanwhile. 8 and a
   /// key are 1.13's DELETE_KEY, whose sender now waits, or the beginning of 2.1's APPEND.
-  [[nodiscard]] bool awaits_silence() const {
-    return part_ == Part::Undecided && ungreeted_dialect() != Dialect::Torch21;
-  }
+  bool awaits_silence() const { return part_ == Part::Undecided && ungreeted_dialect() != Dialect::Torch21; }
   /// Call when nothing has followed. Empty: the request is still incomplete.
-  [[nodiscard]] std::optional<Request> on_silence();
+  std::optional<Request> on_silence();
 
   /// Call for a rank: the dialect that its requests settle counts for all clients that do not greet. Any other
   /// client, which may have sent a stray byte, settles it for its own connection only.
   void settle_for_all() { settles_for_all_ = true; }
 
   /// Memory of the incomplete request, in bytes.
-  [[nodiscard]] std::size_t held() const { return held_; }
+  std::size_t held() const { return held_; }
 
  private:
   enum class Part {
@@ -205,7 +203,7 @@ class RequestReader {
     Undecided
   };
 
-  [[nodiscard]] bool gather(std::string_view& bytes);
+  bool gather(std::string_view& bytes);
   // True: the request is complete.
   [[nodiscard]] Result<bool> on_part();
   [[nodiscard]] Result<bool> on_start();
@@ -215,11 +213,11 @@ class RequestReader {
   [[nodiscard]] Result<bool> expect(Part part, std::uint64_t bytes);
   void expect_code();
   /// Empty: not settled.
-  [[nodiscard]] std::optional<Dialect> ungreeted_dialect() const { return own_ ? own_ : ungreeted_->dialect(); }
-  [[nodiscard]] std::optional<Operation> operation_of_code(std::uint8_t code);
-  [[nodiscard]] Request finish();
+  std::optional<Dialect> ungreeted_dialect() const { return own_ ? own_ : ungreeted_->dialect(); }
+  std::optional<Operation> operation_of_code(std::uint8_t code);
+  Request finish();
   template <typename Number>
-  [[nodiscard]] Number take();
+  Number take();
 
   const Limits* limits_;
   Ungreeted* ungreeted_;

@@ -40,16 +40,16 @@ class Store::Parts {
   void on_opened(ClientId client, std::string address);
   [[nodiscard]] Result<> on_bytes(ClientId client, std::string_view bytes);
   [[nodiscard]] Result<> on_silence(ClientId client);
-  [[nodiscard]] std::optional<ClosedClients> clients_to_close() const;
-  [[nodiscard]] std::optional<ClosedClients> most_connected_client() const;
+  std::optional<ClosedClients> clients_to_close() const;
+  std::optional<ClosedClients> most_connected_client() const;
   void on_closed(ClientId client);
-  [[nodiscard]] bool awaits_silence(ClientId client) const;
-  [[nodiscard]] std::vector<WaitingClient> waiting(std::size_t most_keys) const;
-  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  bool awaits_silence(ClientId client) const;
+  std::vector<WaitingClient> waiting(std::size_t most_keys) const;
+  std::size_t connections() const { return connections_.size(); }
 
-  [[nodiscard]] Answers& answers() { return answers_; }
-  [[nodiscard]] const Generations& generations() const { return generations_; }
-  [[nodiscard]] const Budget& data() const { return data_; }
+  Answers& answers() { return answers_; }
+  const Generations& generations() const { return generations_; }
+  const Budget& data() const { return data_; }
 
  private:
   struct Connection {
@@ -71,9 +71,9 @@ class Store::Parts {
   [[nodiscard]] Result<> read(ClientId client, Connection& connection, std::string_view bytes);
   [[nodiscard]] Result<> act(ClientId client, Connection& connection, Request request);
   void count_unfinished(Connection& connection);
-  [[nodiscard]] ClosedClients newest() const;
-  [[nodiscard]] ClosedClients least_complete() const;
-  [[nodiscard]] ClosedClients slowest_reader() const;
+  ClosedClients newest() const;
+  ClosedClients least_complete() const;
+  ClosedClients slowest_reader() const;
   [[nodiscard]] static Result<> refuse_if_wrong(Connection& connection, Result<> done);
 
   Limits limits_;

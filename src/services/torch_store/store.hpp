@@ -31,7 +31,7 @@ struct Process {
 };
 
 /// "10.0.0.7, pid 4711".
-[[nodiscard]] std::string describe(const Process& process);
+std::string describe(const Process& process);
 
 // Limits of what clients may send, leave unread and store.
 
@@ -60,15 +60,15 @@ class Budget {
   explicit Budget(std::size_t most) : most_(most) {}
 
   /// False: too few bytes are left, and nothing is spent.
-  [[nodiscard]] bool spend(std::size_t bytes) {
+  bool spend(std::size_t bytes) {
     const bool is_there = bytes <= most_ - spent_;
     spent_ += is_there ? bytes : 0;
     return is_there;
   }
   void give_back(std::size_t bytes) { spent_ -= bytes; }
 
-  [[nodiscard]] std::size_t spent() const { return spent_; }
-  [[nodiscard]] std::size_t most() const { return most_; }
+  std::size_t spent() const { return spent_; }
+  std::size_t most() const { return most_; }
 
  private:
   std::size_t most_;
@@ -135,32 +135,32 @@ class Store {
 
   /// True: the client's last bytes have two meanings, and silence for a moment, such as 100 ms, tells which one it
   /// is. Only with torch before 2.2, until the dialect is settled.
-  [[nodiscard]] bool awaits_silence(ClientId client) const;
+  bool awaits_silence(ClientId client) const;
   /// The client has sent nothing for that moment.
   [[nodiscard]] Result<> on_silence(ClientId client);
 
   /// Clients that use most of a shared resource that is exhausted: connections, or the memory of incomplete requests
   /// and unread answers. Empty: none is exhausted.
-  [[nodiscard]] std::optional<ClosedClients> clients_to_close() const;
+  std::optional<ClosedClients> clients_to_close() const;
   /// For a caller without free descriptors: connections of the process that has most, if that is more than its share.
-  [[nodiscard]] std::optional<ClosedClients> most_connected_client() const;
+  std::optional<ClosedClients> most_connected_client() const;
 
   /// Empty: there is nothing to send now.
-  [[nodiscard]] std::optional<Answer> next_answer();
+  std::optional<Answer> next_answer();
   /// The last answer of the client is written. Does nothing for a client that is gone.
   void on_written(ClientId client);
 
   /// Ranks of the latest generation.
-  [[nodiscard]] JoinedRanks joined_ranks() const;
+  JoinedRanks joined_ranks() const;
   /// Their number, at no cost.
-  [[nodiscard]] InitBarrier init_barrier() const;
+  InitBarrier init_barrier() const;
   /// All clients that wait, by number, with at most `most_keys` keys of each.
-  [[nodiscard]] std::vector<WaitingClient> waiting(std::size_t most_keys) const;
-  [[nodiscard]] std::size_t connections() const;
+  std::vector<WaitingClient> waiting(std::size_t most_keys) const;
+  std::size_t connections() const;
   /// Bytes of stored data, at most `Limits::data`.
-  [[nodiscard]] std::size_t bytes() const;
+  std::size_t bytes() const;
   /// Bytes of memory of the answers that are not sent or not read.
-  [[nodiscard]] std::size_t unread() const;
+  std::size_t unread() const;
 
  private:
   class Parts;

@@ -83,7 +83,7 @@ class IpAllowList {
   /// Admits only these numeric addresses and this machine from now on. Before this call, all are admitted.
   void admit_only(const std::vector<std::string>& addresses);
   /// `peer`: an address as `peer_of` returns it.
-  [[nodiscard]] bool admits(const std::string& peer);
+  bool admits(const std::string& peer);
 
  private:
   void warn(const std::string& peer);
@@ -230,7 +230,7 @@ class StoreLoop {
   }
 
   /// True: bytes that were sent before the end are still to be read. Peeks only.
-  [[nodiscard]] static bool has_bytes(const StoreClient& client) {
+  static bool has_bytes(const StoreClient& client) {
     char byte = 0;
     return ::recv(client.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   }
@@ -334,7 +334,7 @@ class StoreLoop {
     close_excess_clients();
   }
 
-  [[nodiscard]] std::optional<milliseconds> time_to_wait() const {
+  std::optional<milliseconds> time_to_wait() const {
     if (has_more_answers_) {
       return milliseconds(0);
     }

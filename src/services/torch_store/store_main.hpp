@@ -29,7 +29,7 @@ class Poller {
 
   /// Waits, and returns at most `most` ready descriptors by their numbers. Empty: the time is over, or a signal came.
   /// Without a time it waits for ever. Valid until the next call.
-  [[nodiscard]] std::span<const epoll_event> ready(std::optional<std::chrono::milliseconds> time, std::size_t most);
+  std::span<const epoll_event> ready(std::optional<std::chrono::milliseconds> time, std::size_t most);
 
  private:
   UniqueFd epoll_;

@@ -40,7 +40,7 @@ struct StoreEnd {
 using StoreMessage = std::variant<StoreNotice, StoreEnd, StoreStatus, store::AwaitedKeys>;
 
 /// In a frame.
-[[nodiscard]] std::string write_message(const StoreMessage& message);
+std::string write_message(const StoreMessage& message);
 
 /// Parses the payload of a frame. Fails with `BadData` for an invalid one.
 [[nodiscard]] Result<StoreMessage> read_message(std::string_view payload);
@@ -58,9 +58,9 @@ class AgentLink {
   void warn(const std::string& text);
 
   /// Handles poller events, and returns the agent's requests, a byte each.
-  [[nodiscard]] std::string on_ready(std::uint32_t events);
+  std::string on_ready(std::uint32_t events);
   /// True: the agent is gone.
-  [[nodiscard]] bool is_over() const { return is_over_; }
+  bool is_over() const { return is_over_; }
 
  private:
   void write();
@@ -99,7 +99,7 @@ class StoreProcess final : public StoreServer {
   /// before that signal. If the process does not answer in time, or ends, the list is empty. False: no client has
   /// connected, and `then` is not called.
   bool request_waiting_ranks(std::function<void(const store::AwaitedKeys&)> then);
-  [[nodiscard]] bool is_asked_who_waits() const { return timeout_.is_pending(); }
+  bool is_asked_who_waits() const { return timeout_.is_pending(); }
 
   /// Frees the port, and kills the process.
   void end();

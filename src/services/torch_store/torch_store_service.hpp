@@ -15,25 +15,24 @@
 namespace muster {
 
 /// True: the process is of the machine `here`, whose processes may also come from 127.0.0.1.
-[[nodiscard]] inline bool is_from(const store::Process& process, const std::string& here) {
+inline bool is_from(const store::Process& process, const std::string& here) {
   return process.address == here || process.address == "127.0.0.1";
 }
 
 /// Empty: the process is of another machine, tells no pid, or is unknown to `host`.
-[[nodiscard]] inline std::optional<int> rank_of_process(const store::Process& process, const std::string& here,
-                                                        const ServiceHost& host) {
+inline std::optional<int> rank_of_process(const store::Process& process, const std::string& here,
+                                          const ServiceHost& host) {
   return is_from(process, here) && process.pid ? host.rank_of(*process.pid) : std::nullopt;
 }
 
 /// "ranks 3, 8-15" and, where only their number is known, "2 of ranks 16-23 (10.0.0.3)". `nodes` are ordered by rank,
 /// as are the ranks on them; the first is this machine, whose processes have 127.0.0.1. `host` finds the rank of
 /// some processes.
-[[nodiscard]] std::string describe_missing(const std::vector<store::Process>& arrived,
-                                           const std::vector<gang::NodePlace>& nodes, const ServiceHost& host);
+std::string describe_missing(const std::vector<store::Process>& arrived, const std::vector<gang::NodePlace>& nodes,
+                             const ServiceHost& host);
 
 /// "in the store of the ranks '/a' was waited for by ranks 0, 2, '/b' by 3 clients of 10.0.0.2, and others"; empty:
 /// no client waits. `here` is the address of this machine, whose processes have 127.0.0.1 as well.
-[[nodiscard]] std::string describe_awaited(const store::AwaitedKeys& awaited, const std::string& here,
-                                           const ServiceHost& host);
+std::string describe_awaited(const store::AwaitedKeys& awaited, const std::string& here, const ServiceHost& host);
 
 }  // namespace muster

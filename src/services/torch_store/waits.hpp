@@ -35,7 +35,7 @@ struct AwaitedKeys {
 };
 
 /// `waiting`: all waiting clients, with at most `kMostAwaitedKeys` keys of each.
-[[nodiscard]] AwaitedKeys most_awaited(std::span<const WaitingClient> waiting);
+AwaitedKeys most_awaited(std::span<const WaitingClient> waiting);
 
 /// Clients and the keys that they wait for. A client waits for one set of keys, until each of them has been there
 /// once. Thousands may wait for thousands of keys, so a pair of client and key takes some 24 bytes and is found
@@ -49,21 +49,21 @@ class Waits {
 
   /// Starts a wait, which replaces the client's earlier one. `keys` are missing in the store, at least one, possibly
   /// with duplicates. False: they do not fit into the budget, and the client waits for nothing.
-  [[nodiscard]] bool begin(ClientId client, const std::vector<std::string>& keys);
+  bool begin(ClientId client, const std::vector<std::string>& keys);
   /// Ends the client's wait, if any.
   void end(ClientId client);
 
   /// The key has changed: ends waits that miss no other key, and returns their clients, the longest wait first.
-  [[nodiscard]] std::vector<ClientId> on_changed(const std::string& key);
+  std::vector<ClientId> on_changed(const std::string& key);
   /// Likewise, but only for the client that has waited longest.
-  [[nodiscard]] std::optional<ClientId> on_pushed(const std::string& key);
+  std::optional<ClientId> on_pushed(const std::string& key);
 
   /// Up to `most` keys that the client still misses, in the order of its request.
-  [[nodiscard]] std::vector<std::string> missing(ClientId client, std::size_t most) const;
+  std::vector<std::string> missing(ClientId client, std::size_t most) const;
   /// Number of keys that the client still misses; 0: it waits for nothing.
-  [[nodiscard]] std::size_t count_missing(ClientId client) const;
+  std::size_t count_missing(ClientId client) const;
   /// Number of waiting clients.
-  [[nodiscard]] std::size_t size() const { return waits_.size(); }
+  std::size_t size() const { return waits_.size(); }
 
  private:
   /// Numbers of waits, in the order of their begin.
@@ -86,13 +86,13 @@ class Waits {
     std::size_t missing = 0;
   };
 
-  [[nodiscard]] bool add(Wait& wait, ClientId client, const std::string& key);
+  bool add(Wait& wait, ClientId client, const std::string& key);
   void release(const Wait& wait);
   static void leave(Awaited& key, Waiter& waiter);
   void forget(AwaitedKeys::value_type& key);
   /// True: the client misses no key any more.
-  [[nodiscard]] bool note_key_came(ClientId client);
-  [[nodiscard]] static std::vector<Waiter>::iterator find(std::vector<Waiter>& waiters, Ticket ticket);
+  bool note_key_came(ClientId client);
+  static std::vector<Waiter>::iterator find(std::vector<Waiter>& waiters, Ticket ticket);
 
   AwaitedKeys awaited_;
   std::unordered_map<ClientId, Wait> waits_;
