@@ -35,11 +35,14 @@ bool make_folders(const std::filesystem::path& path) {
 /// Removes the files of programs that have not been learned for a long time.
 void remove_old_files(const std::filesystem::path& folder) {
   constexpr std::chrono::hours kKept{24 * 90};
+  constexpr std::size_t kNameBytes = 16;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
     std::error_code unknown;
     const auto age = std::filesystem::file_time_type::clock::now() - entry.last_write_time(unknown);
-    if (!unknown && age > kKept && entry.is_regular_file(unknown)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_ours = name.size() == kNameBytes && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!unknown && is_ours && age > kKept && entry.is_regular_file(unknown)) {
       std::filesystem::remove(entry.path(), unknown);
     }
   }

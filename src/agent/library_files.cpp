@@ -8,12 +8,10 @@
 #include "environment/mounted_files.hpp"
 #include "environment/mounts.hpp"
 #include "process/descendants.hpp"
-#include "process/helper_process.hpp"
 #include "process/priority.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +27,7 @@
 #include <optional>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,7 +39,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostFiles = 20'000;
 constexpr std::int64_t kMostFileBytes = std::int64_t{64} << 30U;
 constexpr std::size_t kMostProcesses = 64;
-/// Files are read in parts, so that several processes can read a large one.
+/// Files are read in parts, so that several threads can read a large one.
 constexpr std::uint64_t kPartBytes = std::uint64_t{8} << 20U;
 /// Requests that a server gets at once.
 constexpr std::size_t kReaders = 8;
@@ -90,7 +89,7 @@ std::optional<bool> is_cached(int file, const struct stat& status, std::uint64_t
 /// Collects files, and writes them as notes.
 class FileList {
  public:
-  [[nodiscard]] bool is_full() const { return seen_.size() >= kMostFiles || notes_.size() >= kMostListBytes; }
+  bool is_full() const { return seen_.size() >= kMostFiles || notes_.size() >= kMostListBytes; }
 
   /// Leaves out what is no regular file, empty or of somebody else.
   void add(const std::string& path) {
@@ -103,8 +102,8 @@ class FileList {
     }
   }
 
-  [[nodiscard]] const std::set<std::string>& paths() const { return seen_; }
-  [[nodiscard]] const std::string& notes() const { return notes_; }
+  const std::set<std::string>& paths() const { return seen_; }
+  const std::string& notes() const { return notes_; }
 
  private:
   NetworkFiles network_;
@@ -272,8 +271,11 @@ void ask_as_python_does(const fs::path& compiled) {
 
 void read_part(const Reading& reading, const Part& part, std::vector<char>& buffer) {
   const standby::FileState& wanted = reading.files[part.file];
-  const UniqueFd file = open_untrusted_file(wanted.path);
   struct stat status {};
+  if (::lstat(wanted.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return;  // the opening of a device may have an effect
+  }
+  const UniqueFd file = open_untrusted_file(wanted.path);
   if (!file || ::fstat(file.get(), &status) != 0 || !is_trusted(status) ||
       state_of_file(wanted.path, status) != wanted) {
     return;
@@ -299,15 +301,14 @@ void read_part(const Reading& reading, const Part& part, std::vector<char>& buff
 }
 
 /// Takes one part after the other.
-std::string read_parts(const Reading& reading, pid_t parent) {
+void read_parts(const Reading& reading) {
   constexpr std::size_t kBufferBytes = std::size_t{1} << 20U;
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::vector<char> buffer(kBufferBytes);
   for (;;) {
     const std::uint64_t next = add_to(reading.counts.begun, 1);
     const std::uint64_t after = std::atomic_ref(reading.counts.bytes).load() + kPartBytes;
-    if (next >= reading.parts.size() || ::getppid() != parent || !have_room(reading.group, after)) {
-      return "";
+    if (next >= reading.parts.size() || !have_room(reading.group, after)) {
+      return;
     }
     read_part(reading, reading.parts[next], buffer);
   }
@@ -318,7 +319,8 @@ std::vector<standby::FileState> files_of(std::string_view list) {
   std::vector<standby::FileState> files = standby::read_imports("0\n" + std::string(list)).files;
   NetworkFiles network;
   std::erase_if(files, [&network](const standby::FileState& file) {
-    return !file.path.starts_with('/') || file.size <= 0 || file.size > kMostFileBytes || !network.contain(file.path);
+    const bool is_plain = file.path.starts_with('/') && fs::path(file.path).lexically_normal() == file.path;
+    return !is_plain || file.size <= 0 || file.size > kMostFileBytes || !network.contain(file.path);
   });
   std::ranges::stable_sort(files, std::ranges::greater(), &standby::FileState::size);
   files.resize(std::min(files.size(), kMostFiles));
@@ -328,24 +330,21 @@ std::vector<standby::FileState> files_of(std::string_view list) {
 }  // namespace
 
 void read_library_files(std::string_view list, const MemoryGroup& group, ReadAheadCounts& counts) {
-  constexpr std::chrono::hours kReadersLimit{1};  // the agent ends them before
+  (void)lower_priority(::getpid());
   Reading reading{files_of(list), {}, group, counts};
   for (std::size_t i = 0; i < reading.files.size(); ++i) {
     for (std::int64_t begin = 0; begin < reading.files[i].size; begin += static_cast<std::int64_t>(kPartBytes)) {
       reading.parts.push_back({i, static_cast<std::uint64_t>(begin)});
     }
   }
-  (void)lower_priority(::getpid());
-  std::vector<HelperAnswer> readers;
-  while (readers.size() < std::min(kReaders, reading.parts.size())) {
-    auto reader = HelperAnswer::start([&reading, parent = ::getpid()] { return read_parts(reading, parent); });
-    if (!reader) {
-      break;
+  // Threads and not processes: SIGKILL does not end a reader that hangs, and a process of its own would count as one of the job.
+  std::vector<std::jthread> readers;
+  try {
+    while (readers.size() < std::min(kReaders, reading.parts.size())) {
+      readers.emplace_back([&reading] { read_parts(reading); });
     }
-    readers.push_back(std::move(*reader));
-  }
-  for (HelperAnswer& reader : readers) {
-    (void)reader.take(HelperAnswer::Clock::now() + kReadersLimit, std::chrono::seconds(0));
+  } catch (const std::system_error&) {
+    return;  // those that could be made go on; the destructor waits for them
   }
 }
 

@@ -209,7 +209,7 @@ def test_a_job_that_ends_while_it_reads_leaves_no_process(node, end):
     _, first = node.wait(milliseconds=SLOW)
     wait_until(node.read_ahead, "a file that is read ahead")
     readers = [one.pid for one in processes.belonging_to(node.muster.tag) if one.name == "muster-files"]
-    assert len(readers) > 1
+    assert readers
 
     if end == "TERM":
         os.kill(first.guard(), signal.SIGTERM)
