@@ -114,7 +114,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "{\"device0\":[\"0\"]}, or a .json file.",
      kReadByCode, "True False"},
     {"hosts", "LIST", "Other hosts",
-     "Start the job on these hosts, such as a:8,b:8 or gpu[01-04]:8. The first host leads."},
+     "Start the job on these hosts, each with its number of workers, such as a:8,b:8 or gpu[01-04]:8. The first "
+     "host leads."},
     {"hostfile", "FILE", "Other hosts",
      "Start the job on the hosts in this file, one on each line, as for mpirun and deepspeed."},
     {"remote-shell", "COMMAND", "Other hosts",
@@ -165,8 +166,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::token_file, read_file_name>},
     {"max-restarts", "N", "Restarting", "How many times muster restarts all workers after one has failed. Default: 0."},
     {"node-failures", "N", "Restarting",
-     "Number of failures of its own (a broken device, a lost node) after which a node gives its place to a spare; "
-     "0: never. Default: 0.",
+     "If a node has failed this often by itself (its device broke, or the node was lost), a spare takes its place "
+     "at the next restart. 0: never. Default: 0.",
      kInto<&GangOptions::node_failures, read_number<0, 1'000, "a number of failures">>},
     {"bad-nodes", "FILE", "Restarting",
      "File in which muster keeps the names of nodes that failed twice by themselves, for a week. A later job names "
@@ -263,12 +264,12 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&SuspendOptions::watched, read_word<"aws, gcp or azure", Cloud::Aws, Cloud::Gcp, Cloud::Azure>>,
      "aws gcp azure"},
     {"tell-workers-by", "SIGNAL", "Suspending",
-     "Send this signal to the workers at a notice, such as USR1 or TERM, besides writing the file that "
-     "MUSTER_SUSPEND_FILE names.",
+     "At a notice, send this signal, such as USR1 or TERM, to the workers whose program catches it. muster also "
+     "writes the file that MUSTER_SUSPEND_FILE names, as without the option. Default: no signal.",
      kInto<&SuspendOptions::worker_signal, read_worker_signal>},
     {"compat-hfai", "WHEN", "Suspending",
-     "Whether scripts can import muster's replacement for the package hfai, where hfai is not installed, and the "
-     "module muster: auto (on HAI), always, never.",
+     "When muster puts its Python folder on PYTHONPATH: auto (only on HAI, the default), always, never. In this "
+     "folder scripts find the module muster and, if hfai is not installed, a replacement for the package hfai.",
      kReadByCode, "auto always never"},
     {"state-dir", "DIR", "Suspending",
      "Folder that outlives a run: DIR/<job id> has the number of runs, how the last one ended, and what the "

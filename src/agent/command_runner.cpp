@@ -23,8 +23,17 @@ constexpr const char* kTooLate = "has not ended in time, and was killed";
 std::string shown_last_line(std::string_view output) {
   constexpr std::size_t kMostShown = 200;
   const std::string_view text = trim(output.substr(output.size() - std::min(output.size(), kMostRest)));
-  const std::string_view line = text.substr(text.rfind('\n') + 1);
-  return one_line(masked("", join(masked_arguments(split(std::string(line), ' ')), " ")), kMostShown);
+  return shown_line(text.substr(text.rfind('\n') + 1), kMostShown);
+}
+
+/// The output, or of a long one the beginning and the end.
+std::string kept_output(const ProgramAnswer& answer) {
+  if (answer.rest.empty() && answer.said.size() <= kMostOutput) {
+    return answer.said;
+  }
+  const std::string& end = answer.rest.empty() ? answer.said : answer.rest;
+  return answer.said.substr(0, kMostOutput / 2) + "\n... (more output is left out) ...\n" +
+         end.substr(end.size() - std::min(end.size(), kMostOutput / 2));
 }
 
 /// A line with what went wrong, the last line, and the output.
@@ -41,8 +50,7 @@ std::string answer_of(ProgramRequest request, std::chrono::milliseconds limit) {
   return (answer->end == ProgramAnswer::End::TooLate ? kTooLate
           : has_failed                               ? "ended with " + answer->status.describe()
                                                      : std::string()) +
-         "\n" + shown_last_line(answer->rest.empty() ? answer->said : answer->rest) + "\n" +
-         answer->said.substr(0, kMostOutput);
+         "\n" + shown_last_line(answer->rest.empty() ? answer->said : answer->rest) + "\n" + kept_output(*answer);
 }
 
 CommandEnd read_end(const std::string& text) {
@@ -52,6 +60,10 @@ CommandEnd read_end(const std::string& text) {
 }
 
 }  // namespace
+
+std::string shown_line(std::string_view line, std::size_t most) {
+  return one_line(masked("", join(masked_arguments(split(std::string(line), ' ')), " ")), most);
+}
 
 CommandRunner::CommandRunner(ProcessLoop& loop, PendingWork& pending, const Inherited& inherited, std::string name)
     : pending_(pending), inherited_(inherited), name_(std::move(name)), task_(loop.io(), loop.helpers()) {}

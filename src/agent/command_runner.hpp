@@ -11,9 +11,11 @@
 #include "process/inherited.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace muster {
 
@@ -31,6 +33,9 @@ struct CommandEnd {
   std::string output;     ///< of both streams, at most 1 MiB
 };
 
+/// A line of output for messages: at most `most` bytes, without the values of secrets, and with escapes as text.
+std::string shown_line(std::string_view line, std::size_t most);
+
 /// The command is started and limited by a helper process: so the attempt neither waits for it, nor ends it with what
 /// workers leave behind.
 class CommandRunner {
@@ -38,7 +43,7 @@ class CommandRunner {
   /// `name` is that of pending work, "the command of --on-hang". The references outlive it.
   CommandRunner(ProcessLoop& loop, PendingWork& pending, const Inherited& inherited, std::string name);
 
-  [[nodiscard]] bool is_idle() const { return task_.is_idle(); }
+  bool is_idle() const { return task_.is_idle(); }
   /// Runs the command, in a session of its own and with /dev/null as its input, and calls `then` once. To be called when
   /// it is idle. Fails where no pipe can be made.
   [[nodiscard]] Result<> start(UserCommand command, std::function<void(CommandEnd)> then);

@@ -19,10 +19,11 @@ constexpr std::chrono::seconds kGrace{5};
 /// Prints the end of the output: a job that does not start has no log folder.
 void log_last_lines(const std::string& output) {
   constexpr std::size_t kMostShown = 20;
+  constexpr std::size_t kMostBytes = 500;  // of a line
   std::vector<std::string> lines = split(trim(output), '\n');
   lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kMostShown)));
   for (const std::string& line : lines) {
-    log_info("preflight: " + line);
+    log_info("preflight: " + shown_line(line, kMostBytes));
   }
 }
 

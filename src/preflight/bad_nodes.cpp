@@ -88,6 +88,14 @@ Result<std::string> read_text(const std::string& place) {
   if (::lstat(place.c_str(), &status) != 0 && errno == ENOENT) {
     return std::string();
   }
+  struct stat folder {};
+  const bool may_be_written_by_all = (status.st_mode & S_IWOTH) != 0;
+  const bool is_of_stranger = ::stat(std::filesystem::path(place).parent_path().c_str(), &folder) == 0 &&
+                              (folder.st_mode & S_IWOTH) != 0 && status.st_uid != 0 && status.st_uid != ::geteuid();
+  if (may_be_written_by_all || is_of_stranger) {
+    return Error{ErrorKind::System,
+                 "cannot read the list of bad nodes '" + place + "': other users may have written it"};
+  }
   const UniqueFd file = open_untrusted_file(place);
   ReadResult content = file ? read_up_to(file.get(), kMostFileBytes + 1) : ReadResult();
   if (!file || content.error_number != 0 || content.bytes.size() > kMostFileBytes) {

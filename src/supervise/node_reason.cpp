@@ -6,6 +6,8 @@
 #include "supervise/first_failure.hpp"
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -21,6 +23,16 @@ std::string without_address_of_xid(std::string words) {
     words.replace(begin, end + 3 - begin, "xid ");
   }
   return words;
+}
+
+/// The line without the values of secrets: it goes to a file that others read.
+std::string masked_words(std::string_view line) {
+  std::vector<std::string> words = split(std::string(line), ' ');
+  for (std::string& word : words) {
+    const std::size_t begin = word.find('=') + 1;  // 0: it has no name
+    word = word.substr(0, begin) + masked(word.substr(0, begin - (begin > 0 ? 1 : 0)), word.substr(begin));
+  }
+  return join(words, " ");
 }
 
 std::optional<int> named_rank(const std::string& words) {
@@ -39,7 +51,7 @@ std::optional<NodeReason> reason_in(const std::string& line) {
   if (!has_pattern(words, "node")) {
     return std::nullopt;
   }
-  NodeReason reason{one_line(trim(line), kMostBytes)};
+  NodeReason reason{one_line(masked_words(trim(line)), kMostBytes)};
   if (words.find("sdcreplaymismatch") != std::string::npos) {  // raised on every rank
     reason.rank = named_rank(words);
     return reason.rank ? std::optional(reason) : std::nullopt;
@@ -56,6 +68,11 @@ bool was_out_of_memory(const Failure& failure) {
 }  // namespace
 
 std::optional<NodeReason> find_node_reason(const Failure& failure) {
+  constexpr std::array kOfCrashes = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+  const auto signal = failure.status ? failure.status->signal() : std::nullopt;
+  if (signal && !contains(kOfCrashes, *signal)) {
+    return std::nullopt;  // somebody has sent it
+  }
   const bool has_ended_by_itself = failure.status && failure.service.empty() && !failure.is_early_exit &&
                                    !failure.is_hung && !failure.is_unkillable && !failure.was_passed_on;
   if (!has_ended_by_itself || was_out_of_memory(failure) || classify(failure) == FailureKind::LostPeer) {

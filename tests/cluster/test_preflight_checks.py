@@ -86,7 +86,7 @@ def test_a_command_of_one_node_alone_does_not_run_and_says_so(gang):
     agents.start(1, CHECK, env={"BAD": "yes"})
     agents.succeed()
 
-    assert agents.jobs[1].said_about("the preflight command has not run on this node: the leader, which has none")
+    assert agents.jobs[1].said_about("the preflight command has not run on this node: the leader did not ask")
 
 
 def test_the_command_runs_on_all_nodes_again_after_a_failure(gang, tmp_path):

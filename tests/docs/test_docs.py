@@ -371,7 +371,7 @@ def fields_of(heading):
 
 def test_the_fields_of_the_report_are_those_of_a_report(desk):
     """Of three nodes, one of which differs and one has a broken device, that fail, start again and fail again."""
-    script = "echo oh >&2; echo {} > $TORCHELASTIC_ERROR_FILE; test $RANK = 1 && until grep -q \"differs from 2\" n1; do sleep 0.01; done && echo uncorrectable ECC error encountered >&2 && exit 3; exec sleep 60"
+    script = "echo oh >&2; echo {} > $TORCHELASTIC_ERROR_FILE; test $RANK = 1 && until grep -q \"differs from 2\" n1; do sleep 0.01; done && echo CUDA error: uncorrectable ECC error encountered >&2 && exit 3; exec sleep 60"
     nodes = "--nnodes 3 --master-addr 127.0.0.1 --master-port {} --max-restarts 1".format(free_port())
     seen = desk.run(
         f"muster {nodes} --node-rank 1 -- sh -c '{script}' 2> n1 & "

@@ -40,7 +40,7 @@ class Screen {
     require(!parser.is_within_sequence(), "what begins also ends");
   }
 
-  [[nodiscard]] std::vector<std::string> rows() const { return rows_; }
+  std::vector<std::string> rows() const { return rows_; }
 
  private:
   void obey(char control) {

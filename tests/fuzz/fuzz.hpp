@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace muster::fuzz {
 
-[[nodiscard]] inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 

@@ -17,7 +17,7 @@ class EndlessMemory final : public hang::Memory {
  public:
   explicit EndlessMemory(std::string bytes) : bytes_(std::move(bytes)) {}
 
-  [[nodiscard]] bool read(std::uint64_t address, void* to, std::size_t size) const override {
+  bool read(std::uint64_t address, void* to, std::size_t size) const override {
     constexpr std::size_t kMost = 2'048;  // large blocks cost time and find nothing new
     if (size > kMost) {
       return false;

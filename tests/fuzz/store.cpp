@@ -73,8 +73,8 @@ class Heard {
       store_.on_written(answer->client);
     }
   }
-  [[nodiscard]] const std::map<ClientId, std::string>& heard() const { return heard_; }
-  [[nodiscard]] std::size_t unread() const { return store_.unread(); }
+  const std::map<ClientId, std::string>& heard() const { return heard_; }
+  std::size_t unread() const { return store_.unread(); }
   void close_who_gives_way() {
     while (const auto some = store_.clients_to_close()) {
       require(!some->clients.empty(), "somebody gives way");
@@ -98,7 +98,7 @@ class Heard {
   }
 
  private:
-  [[nodiscard]] bool is_open(std::size_t place) const { return numbers_[place] != 0; }
+  bool is_open(std::size_t place) const { return numbers_[place] != 0; }
   void note(std::size_t place, const Result<>& done) {
     if (!done) {
       heard_[numbers_[place]] += "! " + done.error().message;

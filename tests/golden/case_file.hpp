@@ -24,11 +24,11 @@ struct Block {
 [[nodiscard]] Result<std::vector<Block>> read_blocks(const std::filesystem::path& file);
 
 /// The block of that name; there is one.
-[[nodiscard]] const Block& find_block(const std::vector<Block>& blocks, const std::string& name);
+const Block& find_block(const std::vector<Block>& blocks, const std::string& name);
 
 /// The input lines of the case and of its parents: its own lines replace those of the same name, and "without NAME"
 /// removes one.
-[[nodiscard]] std::vector<std::string> all_given(const std::vector<Block>& blocks, const Block& block);
+std::vector<std::string> all_given(const std::vector<Block>& blocks, const Block& block);
 
 /// Writes what is expected of one case into the file and leaves the rest as it is.
 void rewrite_expected(const std::filesystem::path& file, const std::string& name,

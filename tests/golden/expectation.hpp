@@ -12,10 +12,10 @@ namespace muster::golden {
 
 /// "> FIELD: VALUE (SOURCE)" for each decision, "> ROLE.FIELD: VALUE | VALUE" for the processes of a
 /// role, or "! CODE MESSAGE".
-[[nodiscard]] std::vector<std::string> expectation_of(const Case& given);
+std::vector<std::string> expectation_of(const Case& given);
 
 /// The lines of a case without those that the case has that it is like; "> no FIELD" for what it lacks.
-[[nodiscard]] std::vector<std::string> without_those_of(const std::vector<std::string>& parent,
-                                                        const std::vector<std::string>& lines);
+std::vector<std::string> without_those_of(const std::vector<std::string>& parent,
+                                          const std::vector<std::string>& lines);
 
 }  // namespace muster::golden

@@ -16,17 +16,17 @@ struct Shape {
 };
 
 /// 1.0, written as `rank_table::rewrite` writes: it is its own conversion.
-[[nodiscard]] std::string version1(const Shape& shape);
+std::string version1(const Shape& shape);
 /// 1.2 with two super pods, each of one half of the servers. Its own conversion, too.
-[[nodiscard]] std::string super_pods(const Shape& shape);
+std::string super_pods(const Shape& shape);
 /// 2.0, with the same super pods as a layer of the network. Its own conversion, too.
-[[nodiscard]] std::string version2(const Shape& shape);
+std::string version2(const Shape& shape);
 /// v0.1, pods in the order of their names as text, which is none of their numbers. Becomes `version1`.
-[[nodiscard]] std::string groups(const Shape& shape, int pods_per_server);
+std::string groups(const Shape& shape, int pods_per_server);
 /// The form without a version. Becomes `version1`.
-[[nodiscard]] std::string standard(const Shape& shape);
+std::string standard(const Shape& shape);
 
 /// By the word that golden cases have for it: groups, standard, 1.0, 1.2 or 2.0; empty: it is none of them.
-[[nodiscard]] std::string large_table(std::string_view form, const Shape& shape);
+std::string large_table(std::string_view form, const Shape& shape);
 
 }  // namespace muster::golden

@@ -3,18 +3,18 @@
 import signal
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from support.deadlines import wait_until
+from support.processes import is_alive
 
 WORKER = ["--", "echo", "started"]
 
 
 def is_gone(file):
     """The process whose pid the file has."""
-    return not Path("/proc", file.read_text().strip()).exists()
+    return not is_alive(int(file.read_text()))
 
 
 def test_the_command_runs_once_before_the_workers_with_what_is_known(muster, tmp_path):

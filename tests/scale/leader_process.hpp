@@ -28,7 +28,7 @@ class LeaderProcess {
   LeaderProcess(const LeaderProcess&) = delete;
   LeaderProcess& operator=(const LeaderProcess&) = delete;
 
-  [[nodiscard]] Costs costs() const;
+  Costs costs() const;
 
   /// Waits for its end and returns its exit code; 128 and the signal if it was killed.
   int wait();
@@ -42,12 +42,12 @@ class LeaderProcess {
 };
 
 /// The CPU time of this process.
-[[nodiscard]] double own_cpu_seconds();
+double own_cpu_seconds();
 
 /// Bytes of all connections of this process to that port, both ways, as the kernel counts them.
-[[nodiscard]] double bytes_on_the_wire(std::uint16_t port);
+double bytes_on_the_wire(std::uint16_t port);
 
 /// A port that nobody has and that the kernel gives to nobody: below the ephemeral ones.
-[[nodiscard]] std::uint16_t free_port();
+std::uint16_t free_port();
 
 }  // namespace muster::scale

@@ -80,7 +80,7 @@ class Simulation {
   Simulation(Options options, std::uint16_t port, const LeaderProcess& leader);
 
   void run();
-  [[nodiscard]] json::object& figures() { return figures_; }
+  json::object& figures() { return figures_; }
 
  private:
   /// A node without workers.
@@ -103,9 +103,9 @@ class Simulation {
     int node_;
   };
 
-  [[nodiscard]] std::unique_ptr<gang::Gang> make_agent(int node);
+  std::unique_ptr<gang::Gang> make_agent(int node);
   void arrive();
-  [[nodiscard]] Clock::time_point due_time(int agent) const;
+  Clock::time_point due_time(int agent) const;
   void on_start(const gang::Start& start, const gang::Exchanged& merged);
   void on_all_joined();
   void give_notice();
@@ -121,7 +121,7 @@ class Simulation {
   void on_leave(const JobEnd& end);
   void after(Clock::duration time, void (Simulation::*then)());
   void note_per_agent(const char* name, double total) { figures_[name] = total / options_.agents; }
-  [[nodiscard]] bool is_all(int count) const { return count == options_.agents; }
+  bool is_all(int count) const { return count == options_.agents; }
 
   Options options_;
   std::uint16_t port_;

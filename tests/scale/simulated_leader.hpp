@@ -35,23 +35,22 @@ struct Values {
   bool has_all_parts = false;  ///< everybody gets the parts of all; else a digest of them
   int devices = 0;             ///< instead: of each agent, and everybody gets one rank table of them
 
-  [[nodiscard]] bool has_any() const { return bytes > 0 || devices > 0; }
+  bool has_any() const { return bytes > 0 || devices > 0; }
 };
 
-[[nodiscard]] gang::ExchangeKeys exchange_keys(const Values& values);
+gang::ExchangeKeys exchange_keys(const Values& values);
 
 /// So many bytes that no compression makes smaller, others for each node; or its devices.
-[[nodiscard]] gang::Contributed contribution_of(int node, const Values& values);
+gang::Contributed contribution_of(int node, const Values& values);
 
 /// The job as all simulated nodes know it.
-[[nodiscard]] gang::GangConfig simulated_config(int agents, int node, std::uint16_t port);
+gang::GangConfig simulated_config(int agents, int node, std::uint16_t port);
 
 /// This program as such a leader.
-[[nodiscard]] std::vector<std::string> leader_command(int agents, std::uint16_t port, const Values& values,
-                                                      bool is_encrypted);
+std::vector<std::string> leader_command(int agents, std::uint16_t port, const Values& values, bool is_encrypted);
 
 /// Leads a job of so many agents and itself: a first attempt until it is told to stop, a second one that
 /// succeeds at once. Returns the exit code.
-[[nodiscard]] int lead(int agents, std::uint16_t port, const Values& values, std::shared_ptr<const gang::GangKey> key);
+int lead(int agents, std::uint16_t port, const Values& values, std::shared_ptr<const gang::GangKey> key);
 
 }  // namespace muster::scale

@@ -183,7 +183,7 @@ class Clients {
   }
 
   /// False: it has done all that it has to.
-  [[nodiscard]] bool goes_on(Client& client) {
+  bool goes_on(Client& client) {
     if (client.next < client.exchanges.size()) {
       return true;
     }

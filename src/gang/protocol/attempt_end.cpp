@@ -140,7 +140,8 @@ void AttemptEnd::name_first_failure() {
   gang_.attempt.note_ending(describe_failure(*first), std::move(end));
 }
 
-/// Counts the attempt against a node if the node itself, and not the program on it, has ended it.
+/// Counts the attempt against a node if the node itself, and not the program on it, has ended it. A loss counts from three
+/// nodes on: of two, it does not show which one was out of reach.
 void AttemptEnd::count_node_failure() {
   const Verdict verdict = gang_.attempt.end_without_restart().verdict;
   if (suspension_.is_noticed() || (verdict != Verdict::Failed && verdict != Verdict::Lost)) {
@@ -154,7 +155,8 @@ void AttemptEnd::count_node_failure() {
   if (reason) {
     node = reason->rank ? node_of_rank(*reason->rank) : first->node;
     why = reason->text;
-  } else if (failures.losses().size() == 1 && (!first || classify(*first) == FailureKind::LostPeer)) {
+  } else if (failures.losses().size() == 1 && gang_.attempt.nodes().size() > 2 &&
+             (!first || classify(*first) == FailureKind::LostPeer)) {
     const NodeLoss& loss = failures.losses().front();
     node = loss.why.empty() ? std::nullopt : std::optional(loss.node);
     why = "lost: it " + loss.why;

@@ -25,6 +25,9 @@ const NodeName* NodeFailures::node(NodeRank rank) const {
 
 bool NodeFailures::note(NodeRank rank, const NodeName& name, std::string reason) {
   Suspect& failed = failed_[name.key];
+  if (!failed.reasons.empty() && failed.reasons.back() == reason) {
+    return false;  // of another agent of the same machine
+  }
   failed.node = rank;
   failed.host = name.host;
   failed.reasons.push_back(std::move(reason));

@@ -21,6 +21,13 @@ bool is_bad(const std::string& answer) {
   return !answer.empty() && answer != kCommandPassed && answer != kRunsBeside;
 }
 
+/// True if the command has found something: it ended by an exit code other than the shell's for a command that is missing.
+bool is_own(const std::string& answer) {
+  constexpr std::string_view kEnded = "the preflight command ended with exit code ";
+  return answer.starts_with(kEnded) && !answer.substr(kEnded.size()).starts_with("126") &&
+         !answer.substr(kEnded.size()).starts_with("127");
+}
+
 Instant::duration median_of(std::vector<Instant::duration> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
@@ -144,6 +151,8 @@ void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now
 /// All have answered: says what is worth a line, and finds the first node that is bad.
 void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
   std::size_t bad = 0;
+  const bool has_passed =
+      std::ranges::any_of(nodes, [&](LinkId link) { return runs_.at(link).answer == kCommandPassed; });
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string& answer = runs_.at(nodes[i]).answer;
     const std::string name = name_of(nodes, i);
@@ -152,7 +161,7 @@ void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
       gang_.send(gang_.roster.links(), Announce{why});
     }
     if (is_bad(answer) && !unfit_) {
-      unfit_ = UnfitNode{nodes[i], why, "failed the preflight command", answer};
+      unfit_ = UnfitNode{nodes[i], why, "failed the preflight command", has_passed && is_own(answer) ? answer : ""};
     }
     if (answer.empty() && said_.insert(name).second) {
       gang_.say(Level::Warning, name + " has no --preflight-command: it starts without that check");

@@ -235,6 +235,11 @@ void Rendezvous::report_progress(Instant now) {
   if (!timer_.take_progress(now) || timer_.is_ending()) {
     return;
   }
+  if (waits_for_facts_) {
+    gang_.say(Level::Info,
+              "all nodes are here; waiting for their preflight for " + whole_seconds(now - timer_.since()));
+    return;
+  }
   const bool is_one = gang_.config.job.total_slots.value_or(gang_.config.job.most_nodes) == 1;
   // A node that waits for something may give up earlier by itself.
   const std::string progress =

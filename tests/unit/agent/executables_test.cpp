@@ -21,7 +21,7 @@ class ProgramsTest : public testing::Test {
   ProgramsTest(const ProgramsTest&) = delete;
   ProgramsTest& operator=(const ProgramsTest&) = delete;
 
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
 
   void write(const std::string& name, const std::string& text, mode_t mode) const {
     std::ofstream(path(name)) << text;

@@ -21,7 +21,7 @@ class FollowLinks : public ::testing::Test {
   ~FollowLinks() override { fs::remove_all(folder_); }
 
   /// Below the folder, with what is before and behind dots taken away.
-  [[nodiscard]] std::string end_of(const std::string& name) const {
+  std::string end_of(const std::string& name) const {
     std::error_code failed;
     const fs::path end = follow_links(folder_ / name, failed);
     return failed ? failed.message() : end.lexically_normal().lexically_relative(folder_).string();

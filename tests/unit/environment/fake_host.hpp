@@ -20,7 +20,7 @@ class FakeHost {
   FakeHost& operator=(const FakeHost&) = delete;
   ~FakeHost() { std::filesystem::remove_all(root_); }
 
-  [[nodiscard]] const std::string& root() const { return root_; }
+  const std::string& root() const { return root_; }
 
   void write(const std::string& path, const std::string& content) const {
     const std::filesystem::path file = root_ + path;

@@ -18,10 +18,10 @@ class UsedMemory : public testing::Test {
     host_.write("/memory.current", current);
     host_.write("/memory.stat", stat);
   }
-  [[nodiscard]] MemoryGroup group() const {
+  MemoryGroup group() const {
     return {.oom_counter = host_.root() + "/memory.events", .limited = host_.root(), .limit = kLimit, .version = 2};
   }
-  [[nodiscard]] std::optional<std::uint64_t> used() const { return read_used_memory(group()); }
+  std::optional<std::uint64_t> used() const { return read_used_memory(group()); }
 
   FakeHost host_;
 };

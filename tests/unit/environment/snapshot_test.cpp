@@ -95,7 +95,7 @@ class Host {
   ~Host() { std::filesystem::remove_all(folder_); }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
-  [[nodiscard]] HostDevices devices() const { return count_host_devices(folder_.string()); }
+  HostDevices devices() const { return count_host_devices(folder_.string()); }
 
  private:
   std::filesystem::path folder_ =

@@ -33,7 +33,7 @@ class AgentWatchTest : public testing::Test {
     vitals_.lease.limit = kLimit;
   }
   /// From the start, in milliseconds; -1: never.
-  [[nodiscard]] long next() const {
+  long next() const {
     const auto next = watch_.next_poll();
     return next ? std::chrono::duration_cast<milliseconds>(*next - kStart).count() : -1;
   }

@@ -33,7 +33,7 @@ class RecordedMemory final : public Memory {
     return &memory;
   }
 
-  [[nodiscard]] bool read(std::uint64_t address, void* to, std::size_t size) const override {
+  bool read(std::uint64_t address, void* to, std::size_t size) const override {
     const auto after = blocks.upper_bound(address);
     if (after == blocks.begin()) {
       return false;

@@ -18,7 +18,7 @@ class LookAt : public ::testing::Test {
   LookAt() { folder_ = ::mkdtemp(folder_.data()); }
   ~LookAt() override { std::filesystem::remove_all(folder_); }
 
-  [[nodiscard]] Input input(const std::string& name) const { return {"file", folder_ + "/" + name, "", ""}; }
+  Input input(const std::string& name) const { return {"file", folder_ + "/" + name, "", ""}; }
   void write(const std::string& name, const std::string& content) const {
     std::ofstream(folder_ + "/" + name) << content;
   }

@@ -49,7 +49,7 @@ class File {
   File& operator=(const File&) = delete;
   ~File() { std::filesystem::remove(path_); }
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }
 
  private:
   std::string path_;

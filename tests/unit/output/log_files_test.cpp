@@ -50,7 +50,7 @@ class LogFilesTest : public testing::Test, protected QueueOwner {
     }
   }
 
-  [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
+  std::string path(const char* name) const { return (folder_ / name).string(); }
 
   template <typename Condition>
   bool run_until(const Condition& is_met) {

@@ -13,14 +13,14 @@ namespace {
 
 class LossyFileTest : public testing::Test {
  protected:
-  [[nodiscard]] WriteResult take(std::string_view bytes) {
+  WriteResult take(std::string_view bytes) {
     const std::size_t taken = std::min(bytes.size(), room);
     content.append(bytes.substr(0, taken));
     room -= taken;
     return {bytes.size() - taken, taken < bytes.size() ? ENOSPC : 0};
   }
 
-  [[nodiscard]] std::uint64_t lost_lines() const {
+  std::uint64_t lost_lines() const {
     std::uint64_t lines = 0;
     for (const FileLoss& loss : losses) {
       lines += loss.lines;

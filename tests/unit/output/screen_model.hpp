@@ -45,14 +45,14 @@ class ScreenModel {
   }
 
   /// All rows that there ever were; a character that is not ASCII is a question mark in each of its columns.
-  [[nodiscard]] const std::vector<std::string>& rows() const { return rows_; }
+  const std::vector<std::string>& rows() const { return rows_; }
   /// Controls that should not have come.
-  [[nodiscard]] const std::string& unknown() const { return unknown_; }
+  const std::string& unknown() const { return unknown_; }
   /// Puts the cursor to the beginning of the next row, as the echo of an Enter does.
   void echo_enter() { obey('\n'); }
 
  private:
-  [[nodiscard]] std::string& row() {
+  std::string& row() {
     rows_.resize(std::max(rows_.size(), row_ + 1));
     return rows_[row_];
   }

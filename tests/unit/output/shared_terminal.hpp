@@ -71,7 +71,7 @@ class SharedTerminal {
   void type_enter() { screen_.echo_enter(); }
 
   /// Empty, or the rows that look like muster's and are not.
-  [[nodiscard]] std::string imitations() const {
+  std::string imitations() const {
     std::string found;
     std::size_t ours = 0;
     for (const std::string& row : screen_.rows()) {
@@ -81,7 +81,7 @@ class SharedTerminal {
     found += ours == said_ ? "" : "messages of muster: " + std::to_string(ours) + "\n";
     return found + screen_.unknown();
   }
-  [[nodiscard]] const ScreenModel& screen() const { return screen_; }
+  const ScreenModel& screen() const { return screen_; }
 
  private:
   inline static const std::string kOurs = "muster: ours";

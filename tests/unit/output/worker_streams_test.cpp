@@ -109,14 +109,14 @@ class WorkerStreamsTest : public testing::Test {
     wait_until("everything to be written", [this] { return queues_.drain([] {}); });
   }
 
-  [[nodiscard]] std::string text(const std::string& name) const {
+  std::string text(const std::string& name) const {
     std::ifstream file(folder_ / "attempt_0" / name);
     std::ostringstream content;
     content << file.rdbuf();
     return content.str();
   }
 
-  [[nodiscard]] std::vector<std::string> names() const {
+  std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_ / "attempt_0")) {
       names.push_back(entry.path().filename());

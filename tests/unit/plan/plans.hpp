@@ -11,7 +11,7 @@
 
 namespace muster {
 
-[[nodiscard]] inline Cluster cluster_of(std::vector<int> slots, int node_rank) {
+inline Cluster cluster_of(std::vector<int> slots, int node_rank) {
   Cluster cluster;
   cluster.platform = "flags";
   cluster.job.most_nodes = static_cast<int>(slots.size());
@@ -26,7 +26,7 @@ namespace muster {
   return cluster;
 }
 
-[[nodiscard]] inline RoleTemplate role(const std::string& name, RoleCount count) {
+inline RoleTemplate role(const std::string& name, RoleCount count) {
   RoleTemplate role;
   role.name = name;
   role.count = count;
@@ -38,11 +38,11 @@ namespace muster {
   return role;
 }
 
-[[nodiscard]] inline ChosenMode mode_of(std::vector<RoleTemplate> roles) {
+inline ChosenMode mode_of(std::vector<RoleTemplate> roles) {
   return {ModeTemplate{"own", {}, std::move(roles), {}}, from_flag("--template")};
 }
 
-[[nodiscard]] inline Snapshot surroundings(std::map<std::string, std::string> variables = {}) {
+inline Snapshot surroundings(std::map<std::string, std::string> variables = {}) {
   Snapshot snapshot;
   snapshot.variables = std::move(variables);
   snapshot.working_directory = "/home/user/job";
@@ -50,14 +50,14 @@ namespace muster {
   return snapshot;
 }
 
-[[nodiscard]] inline JobRequest job_of(std::vector<std::string> program) {
+inline JobRequest job_of(std::vector<std::string> program) {
   JobRequest job;
   job.program = std::move(program);
   return job;
 }
 
 /// "worker 8: ROLE_RANK 8/16, LOCAL 0/8" for each process: what tells them apart.
-[[nodiscard]] inline std::vector<std::string> described(const LaunchPlan& plan) {
+inline std::vector<std::string> described(const LaunchPlan& plan) {
   std::vector<std::string> lines;
   for (const WorkerPlan& worker : plan.workers) {
     EXPECT_EQ(worker.role, worker.environment.at("ROLE"));

@@ -10,8 +10,8 @@ namespace muster {
 inline const std::vector<std::string> kRoles = {"chief", "worker", "ps", "evaluator"};
 
 /// "node 1 of 4, 1 slots, a:29500, tfjob, worker=2,ps=2", or the error.
-[[nodiscard]] inline std::string counted(const Texts& variables, const Texts& options = {},
-                                         const std::vector<std::string>& roles = kRoles) {
+inline std::string counted(const Texts& variables, const Texts& options = {},
+                           const std::vector<std::string>& roles = kRoles) {
   const auto cluster = describe_cluster(node_with(variables), flags(options), roles);
   if (!cluster) {
     return std::to_string(cluster.error().exit_code()) + ": " + cluster.error().message;

@@ -36,12 +36,12 @@ class BadNodesFile : public testing::Test {
   ~BadNodesFile() override { fs::remove_all(folder_); }
 
   void write(const std::string& text) const { std::ofstream(path_) << text; }
-  [[nodiscard]] std::string text() const { return read_regular_file(path_).value_or("none"); }
-  [[nodiscard]] std::string keep(const std::string& machine) const {
+  std::string text() const { return read_regular_file(path_).value_or("none"); }
+  std::string keep(const std::string& machine) const {
     const auto kept = keep_bad_node(path_, {machine, "", "lost"}, kNow);
     return kept ? "" : kept.error().message;
   }
-  [[nodiscard]] std::size_t entries() const { return parse_bad_nodes(text(), kNow).nodes.size(); }
+  std::size_t entries() const { return parse_bad_nodes(text(), kNow).nodes.size(); }
 
   fs::path folder_;
   fs::path path_;

@@ -12,7 +12,7 @@ namespace {
 
 class ReadFacts : public testing::Test {
  protected:
-  [[nodiscard]] Facts read() const {
+  Facts read() const {
     FactSources sources;
     sources.root = host_.root();
     sources.version = "0.1";
@@ -22,7 +22,7 @@ class ReadFacts : public testing::Test {
     return read_facts(sources);
   }
 
-  [[nodiscard]] std::string text(const char* name) const {
+  std::string text(const char* name) const {
     const Facts facts = read();
     const auto found = facts.texts.find(name);
     return found == facts.texts.end() ? "" : found->second;

@@ -104,7 +104,7 @@ class Child {
     (void)::waitpid(pid_, nullptr, 0);
   }
 
-  [[nodiscard]] Process process() const { return find_process(pid_).value(); }
+  Process process() const { return find_process(pid_).value(); }
 
  private:
   pid_t pid_;

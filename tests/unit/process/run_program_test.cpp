@@ -33,17 +33,15 @@ class RunProgram : public testing::Test {
     EXPECT_TRUE(::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD) << "no child is left";
   }
 
-  [[nodiscard]] ProgramRequest request(const std::string& script, std::chrono::milliseconds time = 1min) const {
+  ProgramRequest request(const std::string& script, std::chrono::milliseconds time = 1min) const {
     return {.command = {"/bin/sh", "-c", script},
             .end = std::chrono::steady_clock::now() + time,
             .inherited = &inherited_,
             .variables = {{"NAME", "a value"}, {"PATH", "/usr/bin:/bin"}}};
   }
 
-  [[nodiscard]] std::string ask(const std::string& script) const { return run_program(request(script))->said; }
-  [[nodiscard]] std::string end_of(const std::string& script) const {
-    return run_program(request(script))->status.describe();
-  }
+  std::string ask(const std::string& script) const { return run_program(request(script))->said; }
+  std::string end_of(const std::string& script) const { return run_program(request(script))->status.describe(); }
 
   Inherited inherited_;
 };

@@ -14,7 +14,7 @@ namespace muster {
 
 inline constexpr std::size_t kWorkers = 4;
 
-[[nodiscard]] inline WorkerResult worker_with(int rank, WorkerOutcome outcome, ExitStatus status) {
+inline WorkerResult worker_with(int rank, WorkerOutcome outcome, ExitStatus status) {
   WorkerResult worker;
   worker.role = "worker";
   worker.global_rank = GlobalRank{8 + rank};
@@ -27,7 +27,7 @@ inline constexpr std::size_t kWorkers = 4;
 }
 
 /// Four workers of node 1, all of which succeeded.
-[[nodiscard]] inline Outcome success() {
+inline Outcome success() {
   Outcome outcome;
   outcome.node_rank = NodeRank{1};
   outcome.has_place = true;
@@ -41,7 +41,7 @@ inline constexpr std::size_t kWorkers = 4;
 }
 
 /// Worker 2 failed with `status`, and the others were stopped.
-[[nodiscard]] inline Outcome failure(ExitStatus status) {
+inline Outcome failure(ExitStatus status) {
   Outcome outcome = success();
   for (WorkerResult& worker : outcome.workers) {
     worker = worker_with(worker.local_rank.value, WorkerOutcome::Stopped, ExitStatus::signalled(SIGTERM));
@@ -65,7 +65,7 @@ inline constexpr std::size_t kWorkers = 4;
 }
 
 /// TERM from outside ended the job.
-[[nodiscard]] inline Outcome stop() {
+inline Outcome stop() {
   Outcome outcome = failure(ExitStatus::exited(0));
   outcome.end.first_failure.reset();
   outcome.workers[2] = worker_with(2, WorkerOutcome::Stopped, ExitStatus::exited(0));
@@ -76,7 +76,7 @@ inline constexpr std::size_t kWorkers = 4;
   return outcome;
 }
 
-[[nodiscard]] inline std::vector<std::string> texts_of(const Outcome& outcome) {
+inline std::vector<std::string> texts_of(const Outcome& outcome) {
   std::vector<std::string> texts;
   for (const ReportLine& line : describe_outcome(outcome)) {
     texts.push_back(line.text);

@@ -28,13 +28,13 @@ class ReportFile : public testing::Test {
   }
   ~ReportFile() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_ / name; }
-  [[nodiscard]] std::string content(const std::string& name) const {
+  std::string file(const std::string& name) const { return folder_ / name; }
+  std::string content(const std::string& name) const {
     std::ostringstream text;
     text << std::ifstream(file(name)).rdbuf();
     return text.str();
   }
-  [[nodiscard]] static std::string obstacle(const std::string& path) {
+  static std::string obstacle(const std::string& path) {
     const std::string start = "--report is '" + path + "', expected a file that can be written: ";
     const auto prepared = prepare_report({path, from_flag("--report")});
     return prepared ? "" : prepared.error().message.substr(start.size());

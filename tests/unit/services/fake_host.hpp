@@ -19,15 +19,15 @@ class FakeHost : public ServiceHost {
   void run_later(std::function<void()> /*work*/) override {}
   void write_files(std::string /*what*/, HelperTask::Work /*work*/, HelperTask::Then /*then*/) override {}
   void remove_files(HelperTask::Work work) override { (void)work(); }
-  [[nodiscard]] std::vector<gang::NodePlace> nodes() const override { return {}; }
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t /*pid*/) const override { return std::nullopt; }
+  std::vector<gang::NodePlace> nodes() const override { return {}; }
+  std::optional<int> rank_of(std::uint32_t /*pid*/) const override { return std::nullopt; }
   std::optional<int> signal_process(int /*pid*/, int /*signal*/) override { return std::nullopt; }
   void note_init(std::chrono::nanoseconds /*time*/) override {}
 };
 
 /// Pids of this machine: 100 is rank 0, 101 rank 1, up to 199.
 struct RankedHost final : public FakeHost {
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override {
+  std::optional<int> rank_of(std::uint32_t pid) const override {
     return pid >= 100 && pid < 200 ? std::optional(static_cast<int>(pid) - 100) : std::nullopt;
   }
 };

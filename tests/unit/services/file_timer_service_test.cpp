@@ -62,7 +62,7 @@ class FileTimer : public ::testing::Test, protected FakeHost {
     return std::unique_ptr<NamedPipe>(std::make_unique<FakePipe>(asked_));
   }
   /// Process 70 is of rank 5, 60 of rank 4.
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override {
+  std::optional<int> rank_of(std::uint32_t pid) const override {
     return pid == 70 || pid == 60 ? std::optional(pid == 70 ? 5 : 4) : std::nullopt;
   }
   std::optional<int> signal_process(int pid, int signal) override {
@@ -84,7 +84,7 @@ class FileTimer : public ::testing::Test, protected FakeHost {
   }
   void write(int pid, double expires, int signal = SIGKILL) { pipe().on_bytes(request(pid, expires, signal)); }
   /// The last pipe: that of rank 5, or the one of all.
-  [[nodiscard]] PipeOwner& pipe() const { return *pipe_owners_.back(); }
+  PipeOwner& pipe() const { return *pipe_owners_.back(); }
 
   std::string folder_ = ::testing::TempDir() + "timer_XXXXXX";
   LaunchPlan plan_;

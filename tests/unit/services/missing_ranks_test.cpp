@@ -33,7 +33,7 @@ TEST(MissingRanks, AreCountedWhereOnlyTheirNumberIsKnown) {
 
 TEST(MissingRanks, ASecondProcessOfARankIsNotTakenForAnother) {
   struct SameRank final : public FakeHost {
-    [[nodiscard]] std::optional<int> rank_of(std::uint32_t /*pid*/) const override { return 0; }
+    std::optional<int> rank_of(std::uint32_t /*pid*/) const override { return 0; }
   };
   EXPECT_EQ(describe_missing({{"127.0.0.1", 1}, {"127.0.0.1", 2}}, {{"10.0.0.1", 4}}, SameRank()),
             "2 of ranks 1-3 (10.0.0.1)");

@@ -40,8 +40,8 @@ class PlannedFiles : public ::testing::Test {
     fs::remove_all(folder_);
   }
 
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  [[nodiscard]] std::string start(std::vector<PlannedFile> files) {
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string start(std::vector<PlannedFile> files) {
     LaunchPlan plan;
     plan.files = std::move(files);
     service_->set_owner(owner_);
@@ -54,15 +54,13 @@ class PlannedFiles : public ::testing::Test {
     }
     return owner_.failures.empty() ? std::string() : std::exchange(owner_.failures, {}).back();
   }
-  [[nodiscard]] std::string content(const std::string& name) const {
+  std::string content(const std::string& name) const {
     std::ostringstream text;
     text << std::ifstream(path(name)).rdbuf();
     return text.str();
   }
-  [[nodiscard]] int mode(const std::string& name) const {
-    return static_cast<int>(fs::status(path(name)).permissions());
-  }
-  [[nodiscard]] long count() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
+  int mode(const std::string& name) const { return static_cast<int>(fs::status(path(name)).permissions()); }
+  long count() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
 
   mode_t mask_;
   std::string folder_ = ::testing::TempDir() + "files_XXXXXX";

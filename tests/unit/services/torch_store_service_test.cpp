@@ -31,8 +31,8 @@ class Recorder final : public StoreServer {
 };
 
 struct Host final : public FakeHost {
-  [[nodiscard]] std::vector<gang::NodePlace> nodes() const override { return {{"10.0.0.1", 2}, {"10.0.0.2", 2}}; }
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override { return static_cast<int>(pid); }
+  std::vector<gang::NodePlace> nodes() const override { return {{"10.0.0.1", 2}, {"10.0.0.2", 2}}; }
+  std::optional<int> rank_of(std::uint32_t pid) const override { return static_cast<int>(pid); }
   void note_init(std::chrono::nanoseconds /*time*/) override { ++inits; }
 
   int inits = 0;

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-[[nodiscard]] inline std::string to_text(const Action& action) {
+inline std::string to_text(const Action& action) {
   struct Words {
     std::string operator()(const StartWorkers&) const { return "start workers"; }
     std::string operator()(const ReportFailure& tell) const {
@@ -35,12 +35,12 @@ namespace muster {
   return std::visit(Words{}, action);
 }
 
-[[nodiscard]] inline bool is_told(const Action& action) {
+inline bool is_told(const Action& action) {
   return std::holds_alternative<ReportFailure>(action) || std::holds_alternative<ReportSuccess>(action);
 }
 
 /// Actions on the workers: "cancel start, send stop signal SIGTERM, start grace".
-[[nodiscard]] inline std::string to_text(const std::vector<Action>& actions) {
+inline std::string to_text(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {
     text += is_told(action) ? "" : (text.empty() ? "" : ", ") + to_text(action);
@@ -49,7 +49,7 @@ namespace muster {
 }
 
 /// Reports to the job: "success of 3, the last".
-[[nodiscard]] inline std::string told(const std::vector<Action>& actions) {
+inline std::string told(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {
     text += is_told(action) ? (text.empty() ? "" : "; ") + to_text(action) : "";
@@ -57,23 +57,23 @@ namespace muster {
   return text;
 }
 
-[[nodiscard]] inline WorkerEnded succeeded(std::size_t worker) {
+inline WorkerEnded succeeded(std::size_t worker) {
   return {worker, ExitStatus::exited(0)};
 }
-[[nodiscard]] inline WorkerEnded failed(std::size_t worker, int code) {
+inline WorkerEnded failed(std::size_t worker, int code) {
   return {worker, ExitStatus::exited(code)};
 }
-[[nodiscard]] inline WorkerEnded killed(std::size_t worker, int signal) {
+inline WorkerEnded killed(std::size_t worker, int signal) {
   return {worker, ExitStatus::signalled(signal)};
 }
 
 /// A supervisor of workers that have been started, all of which decide.
-[[nodiscard]] inline Supervisor running(std::vector<bool> decides_success) {
+inline Supervisor running(std::vector<bool> decides_success) {
   Supervisor supervisor(std::move(decides_success));
   (void)supervisor.start();
   return supervisor;
 }
-[[nodiscard]] inline Supervisor running(std::size_t workers) {
+inline Supervisor running(std::size_t workers) {
   return running(std::vector<bool>(workers, true));
 }
 

@@ -31,6 +31,7 @@ TEST(NodeReason, IsABrokenDevice) {
            "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus.",
            "NVRM: Xid (PCI:0000:3b:00): 94, pid=4711, Contained: SM (0x1). RST: No, D-RST: No",
            "pynvml.NVMLError_GpuIsLost: GPU is lost",
+           "RuntimeError: UCE ERROR.time us= 1732.",
            "RuntimeError: HBM MULTI BIT ECC ERROR.time us= 1732.",
            "RuntimeError: ACL stream synchronize failed, error code is 507054",
        }) {
@@ -57,6 +58,14 @@ TEST(NodeReason, MayBeOnAnotherRank) {
 TEST(NodeReason, IsNotWhatAProgramDoesToItself) {
   for (const char* const line : {
            "ValueError: x",
+           "RuntimeError: all_reduce error: sizes differ: 3 and 4",
+           "ValueError: cannot reproduce errors of seed 3",
+           "KeyError: taxid 9483 is not in the table",
+           "psycopg2.Error: xid 640112 has been aborted",
+           "INFO dcgm check ok: no uncorrectable ECC error encountered",
+           "KeyError: \"suspect mem error\"",
+           "AssertionError: expected handler for \"GPU is lost\" to be called",
+           "warn: uce error count 0",
            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB",
            "RuntimeError: CUDA error: an illegal memory access was encountered",
            "NVRM: Xid (PCI:0000:3b:00): 31, pid=4711, MMU Fault",
@@ -96,6 +105,18 @@ TEST(NodeReason, IsNotWhereSomethingElseEndedTheProcess) {
   failure = ended_with(words);
   failure.status.reset();
   EXPECT_EQ(reason_of(failure), "") << "it never ran";
+}
+
+TEST(NodeReason, IsNoDeviceIfASignalFromOutsideEndedTheProcess) {
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT, SIGHUP}) {
+    EXPECT_EQ(reason_of(ended_with({"CUDA error: uncorrectable ECC error encountered"}, ExitStatus::signalled(signal))),
+              "");
+  }
+}
+
+TEST(NodeReason, HasNoSecrets) {
+  EXPECT_EQ(reason_of(ended_with({"RuntimeError: CUDA error: uncorrectable ECC error encountered HF_TOKEN=hf_abc"})),
+            "RuntimeError: CUDA error: uncorrectable ECC error encountered HF_TOKEN=***");
 }
 
 TEST(NodeReason, IsCut) {

@@ -98,7 +98,7 @@ class History {
     return WorkerNotStarted{worker, is_cancelled_ ? 0 : 71};
   }
 
-  [[nodiscard]] std::size_t living() const { return alive_.size(); }
+  std::size_t living() const { return alive_.size(); }
 
   Event an_end() {
     const auto at = alive_.begin() + pick(0, static_cast<int>(alive_.size()) - 1);
@@ -125,7 +125,7 @@ class History {
   }
 
   /// The code of a worker that is dumped is known when it ends.
-  [[nodiscard]] bool is_end_of_first(const Event& event) const {
+  bool is_end_of_first(const Event& event) const {
     const auto* const ended = std::get_if<WorkerEnded>(&event);
     return ended != nullptr && supervisor_->conclusion().first_failure == ended->worker;
   }

@@ -13,7 +13,7 @@
 namespace muster::gang {
 
 /// False when it has not happened within two minutes: it hangs.
-[[nodiscard]] inline bool run_until(boost::asio::io_context& io, const std::function<bool()>& done) {
+inline bool run_until(boost::asio::io_context& io, const std::function<bool()>& done) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (!done() && std::chrono::steady_clock::now() < deadline) {
     io.restart();

@@ -6,7 +6,7 @@ namespace {
 
 using State = Leader::State;
 
-[[nodiscard]] GangConfig scaling(int least, int most) {
+GangConfig scaling(int least, int most) {
   GangConfig config = job_of(least, most);
   config.options.scale_up = ScaleUp::Now;
   config.options.last_call = seconds(10);

@@ -19,7 +19,7 @@ namespace muster::gang {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-[[nodiscard]] inline GangConfig job_of(int least, int most) {
+inline GangConfig job_of(int least, int most) {
   GangConfig config;
   config.job.job_id = "llama";
   config.job.mode = "torchrun";
@@ -27,15 +27,15 @@ using std::chrono::seconds;
   config.job.most_nodes = most;
   return config;
 }
-[[nodiscard]] inline GangConfig job_of(int nodes) {
+inline GangConfig job_of(int nodes) {
   return job_of(nodes, nodes);
 }
 /// Each node knows that the others have two ranks, too.
-[[nodiscard]] inline GangConfig with_known_ranks(GangConfig config) {
+inline GangConfig with_known_ranks(GangConfig config) {
   config.ranks_at = [](const Placement& place) { return std::vector<int>{place.slots_before, place.slots_before + 1}; };
   return config;
 }
-[[nodiscard]] inline GangConfig restarting(GangConfig config, int most = 3) {
+inline GangConfig restarting(GangConfig config, int most = 3) {
   config.options.restarts.max_restarts = most;
   return config;
 }
@@ -49,7 +49,7 @@ class LeaderScenario {
   }
 
   /// A join as the job expects it, by the agent on "host-<letter of the link>".
-  [[nodiscard]] Join join_of(LinkId link, std::optional<int> rank) {
+  Join join_of(LinkId link, std::optional<int> rank) {
     Join join;
     join.job = normalized(config_.job);
     join.incarnation = "incarnation " + std::to_string(++joins_);
@@ -140,11 +140,11 @@ class LeaderScenario {
     return text;
   }
 
-  [[nodiscard]] bool has_said(const std::string& words) const {
+  bool has_said(const std::string& words) const {
     return std::any_of(said.begin(), said.end(),
                        [&](const std::string& line) { return line.find(words) != std::string::npos; });
   }
-  [[nodiscard]] std::string all_said() const {
+  std::string all_said() const {
     std::string text;
     for (const std::string& line : said) {
       text += line + "\n";
@@ -152,9 +152,9 @@ class LeaderScenario {
     return text;
   }
 
-  [[nodiscard]] Leader::State state() const { return leader_->state(); }
-  [[nodiscard]] const Leader& leader() const { return *leader_; }
-  [[nodiscard]] Instant now() const { return now_; }
+  Leader::State state() const { return leader_->state(); }
+  const Leader& leader() const { return *leader_; }
+  Instant now() const { return now_; }
 
   std::string first_words;  ///< the answer to the leader's own agent
   std::vector<std::string> said;
@@ -197,14 +197,14 @@ class LeaderScenario {
 };
 
 /// A job of nodes 0 to n-1 whose first attempt runs.
-[[nodiscard]] inline LeaderScenario running(const GangConfig& config, int nodes) {
+inline LeaderScenario running(const GangConfig& config, int nodes) {
   LeaderScenario scenario(config);
   (void)scenario.arrive_all(nodes);
   (void)scenario.wait(config.job.least_nodes == config.job.most_nodes ? milliseconds(0) : config.options.last_call);
   EXPECT_EQ(scenario.state(), Leader::State::Running);
   return scenario;
 }
-[[nodiscard]] inline LeaderScenario running(int nodes) {
+inline LeaderScenario running(int nodes) {
   return running(job_of(nodes), nodes);
 }
 

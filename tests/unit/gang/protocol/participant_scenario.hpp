@@ -18,7 +18,7 @@ namespace muster::gang {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-[[nodiscard]] inline GangConfig agent_of(std::uint64_t seed = 1) {
+inline GangConfig agent_of(std::uint64_t seed = 1) {
   GangConfig config;
   config.job.job_id = "llama";
   config.node.rank = NodeRank{1};
@@ -59,15 +59,15 @@ class ParticipantScenario {
   /// Time passes, and nobody notices: the agent was stopped, or the machine slept.
   void sleep(milliseconds duration) { now_ += duration; }
 
-  [[nodiscard]] bool has_said(const std::string& words) const {
+  bool has_said(const std::string& words) const {
     return std::any_of(said.begin(), said.end(),
                        [&](const std::string& line) { return line.find(words) != std::string::npos; });
   }
 
-  [[nodiscard]] Participant::State state() const { return participant_->state(); }
-  [[nodiscard]] std::optional<Instant> next_wake() const { return participant_->next_wake(); }
-  [[nodiscard]] Lease lease() const { return participant_->lease(); }
-  [[nodiscard]] Instant now() const { return now_; }
+  Participant::State state() const { return participant_->state(); }
+  std::optional<Instant> next_wake() const { return participant_->next_wake(); }
+  Lease lease() const { return participant_->lease(); }
+  Instant now() const { return now_; }
 
   std::string first_words;
   std::vector<std::string> said;
@@ -126,7 +126,7 @@ class ParticipantScenario {
   std::shared_ptr<Participant> participant_;  ///< does not move, but scenarios do
 };
 
-[[nodiscard]] inline ParticipantScenario joined(GangConfig config = agent_of()) {
+inline ParticipantScenario joined(GangConfig config = agent_of()) {
   ParticipantScenario scenario(std::move(config));
   (void)scenario.happen(LinkUp{});
   (void)scenario.receive(Admitted{NodeRank{1}, 8});
@@ -134,7 +134,7 @@ class ParticipantScenario {
   return scenario;
 }
 
-[[nodiscard]] inline Start start_of(int attempt, double orphan_limit = 0) {
+inline Start start_of(int attempt, double orphan_limit = 0) {
   Start start;
   start.placement.attempt = attempt;
   start.placement.node_rank = NodeRank{1};
@@ -144,7 +144,7 @@ class ParticipantScenario {
 }
 
 /// Workers of attempt 0 run. With a limit, the job may go on without this node.
-[[nodiscard]] inline ParticipantScenario running_participant(double orphan_limit = 0) {
+inline ParticipantScenario running_participant(double orphan_limit = 0) {
   ParticipantScenario scenario = joined();
   EXPECT_EQ(scenario.receive(start_of(0, orphan_limit)), "start workers of 0");
   EXPECT_EQ(scenario.state(), Participant::State::Running);
@@ -152,7 +152,7 @@ class ParticipantScenario {
 }
 
 /// The leader has had attempt 0 stopped; with an end, there is no other attempt.
-[[nodiscard]] inline ParticipantScenario stopping(std::optional<JobEnd> end = std::nullopt, double orphan_limit = 0) {
+inline ParticipantScenario stopping(std::optional<JobEnd> end = std::nullopt, double orphan_limit = 0) {
   ParticipantScenario scenario = running_participant(orphan_limit);
   EXPECT_EQ(scenario.receive(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
             "stop workers by SIGTERM");
@@ -161,7 +161,7 @@ class ParticipantScenario {
 }
 
 /// Nothing of attempt 0 is left here.
-[[nodiscard]] inline ParticipantScenario over(std::optional<JobEnd> end = std::nullopt) {
+inline ParticipantScenario over(std::optional<JobEnd> end = std::nullopt) {
   ParticipantScenario scenario = stopping(std::move(end));
   EXPECT_EQ(scenario.happen(AttemptOver{}), "tell ended 0");
   EXPECT_EQ(scenario.state(), Participant::State::Over);
@@ -169,14 +169,14 @@ class ParticipantScenario {
 }
 
 /// The leader's own agent, whose link is no socket.
-[[nodiscard]] inline ParticipantScenario leading() {
+inline ParticipantScenario leading() {
   ParticipantScenario scenario;
   EXPECT_EQ(scenario.happen(LinkUp{/*is_own=*/true}), "tell join as node 1");
   (void)scenario.receive(Admitted{NodeRank{0}, 8});
   return scenario;
 }
 
-[[nodiscard]] inline JobEnd end_of(Verdict verdict, int exit_code) {
+inline JobEnd end_of(Verdict verdict, int exit_code) {
   JobEnd end;
   end.verdict = verdict;
   end.exit_code = exit_code;

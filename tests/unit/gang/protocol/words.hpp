@@ -11,7 +11,7 @@
 namespace muster::gang {
 
 /// Bytes that no compression makes smaller; for each size the same ones.
-[[nodiscard]] inline std::string random_bytes(std::size_t size) {
+inline std::string random_bytes(std::size_t size) {
   std::mt19937_64 random(size);
   std::string bytes(size, '\0');
   for (char& byte : bytes) {
@@ -20,19 +20,19 @@ namespace muster::gang {
   return bytes;
 }
 
-[[nodiscard]] inline std::string words_of(const JobEnd& end) {
+inline std::string words_of(const JobEnd& end) {
   static constexpr const char* kNames[] = {"succeeded", "failed", "stopped", "incomplete", "lost", "hung", "suspended"};
   return std::string(kNames[static_cast<std::size_t>(end.verdict)]) + " " + std::to_string(end.exit_code);
 }
 
 /// "admitted as node 1", "start 0 as node 1 of 2, slots 2 of 4", "finish: lost 69".
 /// "ports for 0: bytes", "fence 3 of 0: bytes".
-[[nodiscard]] inline std::string words_of(const Chunk& chunk) {
+inline std::string words_of(const Chunk& chunk) {
   return chunk.id.key + (chunk.id.round ? " " + std::to_string(*chunk.id.round) + " of " : std::string(" for ")) +
          std::to_string(chunk.id.attempt) + ": " + chunk.bytes;
 }
 
-[[nodiscard]] inline std::string words_of(const Message& message) {
+inline std::string words_of(const Message& message) {
   struct Words {
     std::string operator()(const Join& join) const {
       return "join" + (join.node.rank ? " as node " + to_string(*join.node.rank) : "");
@@ -94,7 +94,7 @@ namespace muster::gang {
 }
 
 /// An action of the leader; empty for a log line.
-[[nodiscard]] inline std::string words_of(const LeaderAction& action) {
+inline std::string words_of(const LeaderAction& action) {
   struct Words {
     std::string operator()(const SendTo& sent) const {
       std::string links;
@@ -120,7 +120,7 @@ namespace muster::gang {
 }
 
 /// An action of an agent; empty for a log line.
-[[nodiscard]] inline std::string words_of(const ParticipantAction& action) {
+inline std::string words_of(const ParticipantAction& action) {
   struct Words {
     std::string operator()(const Dial&) const { return "dial"; }
     std::string operator()(const SendToLeader& tell) const { return "tell " + words_of(tell.message); }
@@ -152,7 +152,7 @@ namespace muster::gang {
 
 /// "1: admitted as node 1 | drop 2".
 template <typename Action>
-[[nodiscard]] std::string words_of(const std::vector<Action>& actions) {
+std::string words_of(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {
     const std::string words = words_of(action);
@@ -162,7 +162,7 @@ template <typename Action>
 }
 
 /// A rank that failed; two ranks a node.
-[[nodiscard]] inline Failure failure_of(int rank, ExitStatus status = ExitStatus::exited(9)) {
+inline Failure failure_of(int rank, ExitStatus status = ExitStatus::exited(9)) {
   Failure failure;
   failure.node = NodeRank{rank / 2};
   failure.host = std::string("host-") + static_cast<char>('a' + rank / 2);
@@ -175,7 +175,7 @@ template <typename Action>
 }
 
 /// A rank that ended with 0; two ranks a node.
-[[nodiscard]] inline Succeeded success_of(int rank, int attempt = 0) {
+inline Succeeded success_of(int rank, int attempt = 0) {
   Succeeded succeeded;
   succeeded.attempt = attempt;
   succeeded.global_rank = GlobalRank{rank};
@@ -187,7 +187,7 @@ template <typename Action>
 }
 
 /// The last of a node's ranks that ended with 0.
-[[nodiscard]] inline Succeeded last_success_of(int rank, int attempt = 0) {
+inline Succeeded last_success_of(int rank, int attempt = 0) {
   Succeeded succeeded = success_of(rank, attempt);
   succeeded.is_last = true;
   return succeeded;

@@ -80,9 +80,9 @@ class Read {
     }
     return *this;
   }
-  [[nodiscard]] bool awaits_silence() const { return reader_.awaits_silence(); }
-  [[nodiscard]] std::size_t held() const { return reader_.held(); }
-  [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
+  bool awaits_silence() const { return reader_.awaits_silence(); }
+  std::size_t held() const { return reader_.held(); }
+  const std::vector<std::string>& lines() const { return lines_; }
 
  private:
   bool take(std::string_view& piece) {

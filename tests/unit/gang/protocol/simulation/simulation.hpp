@@ -61,10 +61,10 @@ struct Scenario {
 };
 
 /// A small job with all kinds of trouble.
-[[nodiscard]] Scenario random_scenario(std::uint64_t seed);
+Scenario random_scenario(std::uint64_t seed);
 
 /// A job of many nodes, some spares, and a handful of faults.
-[[nodiscard]] Scenario large_scenario(std::uint64_t seed, int hosts);
+Scenario large_scenario(std::uint64_t seed, int hosts);
 
 struct Finding {
   std::vector<std::string> violations;
@@ -77,6 +77,6 @@ struct Finding {
   double simulated_seconds = 0;
 };
 
-[[nodiscard]] Finding play(const Scenario& scenario, bool keeps_log);
+Finding play(const Scenario& scenario, bool keeps_log);
 
 }  // namespace muster::gang::simulation

@@ -136,7 +136,7 @@ class World {
 
   // Agents.
   void start_agent(std::size_t index);
-  [[nodiscard]] GangConfig job_policy() const;
+  GangConfig job_policy() const;
   std::string wait_for_inputs(std::size_t index);
   void end_process(std::size_t index);
   static void forget_process(Host& host);
@@ -175,7 +175,7 @@ class World {
   void receive(std::size_t index, int life, const Message& message);
 
   // The network.
-  [[nodiscard]] bool is_cut(const Connection& connection, Direction direction) const;
+  bool is_cut(const Connection& connection, Direction direction) const;
   void send(LinkId link, Direction direction, Packet packet);
   void pass(LinkId link, Direction direction, Packet packet);
   void flush(std::size_t index);
@@ -185,7 +185,7 @@ class World {
 
   // Workers.
   void start_group(std::size_t index, const Start& start, const Exchanged& merged);
-  [[nodiscard]] std::string port_of(std::size_t index) const;
+  std::string port_of(std::size_t index) const;
   void may_change_port(std::size_t index, int life);
   void check_ports(std::size_t index, const Start& start, const Exchanged& merged);
   void fail(std::size_t id);
@@ -196,7 +196,7 @@ class World {
 
   // Fences.
   void plan_fences(int attempt, int nodes);
-  [[nodiscard]] std::string part_of(const Group& group, NodeRank node, const ValueId& id) const;
+  std::string part_of(const Group& group, NodeRank node, const ValueId& id) const;
   void start_fences(std::size_t id);
   void contribute_soon(std::size_t id, const ValueId& round);
   void check_parts(const Group& group, const Value& value);
@@ -208,7 +208,7 @@ class World {
   void mend(std::size_t index);
 
   // The judge.
-  [[nodiscard]] std::string describe_the_living() const;
+  std::string describe_the_living() const;
   void judge();
   void compare(std::size_t index, const std::optional<JobEnd>& end, const JobEnd& expected);
   void check_success(const JobEnd& end);
