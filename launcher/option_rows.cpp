@@ -151,8 +151,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::preflight, read_preflight>, "auto full strict full,strict off"},
     {"preflight-command", "COMMAND", "Several nodes",
      "Command that /bin/sh runs on each node before the workers start, and again after a failure. If its exit code "
-     "is not 0, the node does not take part, or the job ends with 69. muster fills in {devices}, {node_rank} and "
-     "others.",
+     "is not 0, the node does not take part; if the job cannot run without this node, it ends with 69. muster "
+     "fills in {devices}, {node_rank} and others.",
      kInto<&GangOptions::preflight_command, read_text>},
     {"preflight-timeout", "SECONDS", "Several nodes",
      "Time limit of --preflight-command. A node where it takes longer does not take part. Default: 60.",
@@ -192,9 +192,9 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "failed within a minute, on the same rank and in the same way as the attempt before.",
      kInto<&RestartPolicy::progress_file, read_file_name>},
     {"standby", "WHAT", "Restarting",
-     "Keep a process ready for each rank of a Python program. It has imported what the program imports, so that a "
-     "restart, or the start on a node that waited for others, needs no imports: auto, the modules to import, such "
-     "as torch,numpy, or off (the default).",
+     "Keep a process ready for each rank of a Python program, so that a restart, or the start on a node that "
+     "waited for others, needs no imports. auto: the process imports what the program imports. Or the names of "
+     "modules to import, such as torch,numpy. Or off (the default).",
      kInto<&StandbyOptions::modules, standby::read_modules>},
     {"standby-after", "SECONDS", "Restarting",
      "How long after the start of the workers muster makes the first standby. Choose it longer than the imports "

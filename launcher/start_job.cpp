@@ -164,7 +164,10 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
 std::vector<gang::BadNode> read_bad_nodes(const std::string& path) {
   constexpr std::chrono::seconds kReadTimeout{2};
   constexpr const char* kRead = "=";
-  const auto work = [&] {
+  const auto work = [&]() -> std::string {
+    if (!is_helper_process()) {  // its file system would hold up the agent
+      return "cannot read '" + path + "': no process can be made for it";
+    }
     auto text = preflight::read_bad_nodes(path);
     return text ? kRead + *text : text.error().message;
   };

@@ -26,10 +26,10 @@ std::string list_library_files(pid_t process);
 struct ReadAheadCounts {
   std::uint64_t files;
   std::uint64_t bytes;
-  std::uint64_t begun;  ///< parts of files that a process has taken
+  std::uint64_t begun;  ///< parts of files that a reader has taken
 };
 
-/// Reads the files of a list that have not changed and that the page cache lacks, large ones first, by several processes of the lowest
+/// Reads the files of a list that have not changed and that the page cache lacks, large ones first, by several threads of the lowest
 /// priority, until a tenth of the memory is left. Reads nothing that belongs to another user than root or this one.
 void read_library_files(std::string_view list, const MemoryGroup& group, ReadAheadCounts& counts);
 

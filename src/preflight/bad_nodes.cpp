@@ -157,6 +157,13 @@ BadNodes parse_bad_nodes(std::string_view text, WallTime now) {
 }
 
 std::string with_bad_node(std::string_view text, const gang::BadNode& node, WallTime now) {
+  const auto is_kept_for_good = [&](std::string_view line) {
+    const auto known = is_remark(line) ? std::nullopt : read_line(line);
+    return known && known->machine == node.machine && known->until.empty();
+  };
+  if (std::ranges::any_of(lines_of(text), is_kept_for_good)) {
+    return std::string(text);
+  }
   std::string changed(text.empty() ? kHead : "");
   for (const std::string_view line : lines_of(text)) {
     const auto known = is_remark(line) ? std::nullopt : read_line(line);

@@ -19,11 +19,14 @@ namespace {
 int try_folder(const std::filesystem::path& folder) {
   const auto number = random_number();
   const std::string path = (folder / (".muster-preflight-" + std::to_string(number ? *number : 0))).string();
-  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) {
     return errno;
   }
-  (void)::unlink(path.c_str());  // before anything that may hang
+  if (::unlink(path.c_str()) != 0) {  // before anything that may hang
+    file.reset();                     // some file systems do not remove an open file
+    return ::unlink(path.c_str()) == 0 ? 0 : errno;
+  }
   std::array<char, 4'096> bytes{};
   bytes.fill('m');
   const std::array<char, 4'096> written = bytes;

@@ -219,6 +219,26 @@ def test_a_job_that_ends_while_it_reads_leaves_no_process(node, end):
     wait_until(lambda: not any(processes.is_alive(pid) for pid in readers), "the readers to end")
 
 
+def waits_for_the_server(pid):
+    try:
+        return any(task.joinpath("wchan").read_text() == "request_wait_answer" for task in Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return False
+
+
+def test_a_reader_that_hangs_does_not_hold_up_the_job(node):
+    """SIGKILL does not end it: the server has its request, and does not answer."""
+    node.keep()
+    node.program.write_text("print('first line', flush=True)\n")
+    job, first = node.wait(milliseconds=3_600_000)
+    readers = lambda: [one.pid for one in processes.belonging_to(node.muster.tag) if one.name == "muster-files"]
+    wait_until(lambda: any(waits_for_the_server(pid) for pid in readers()), "a reader that hangs")
+
+    finish(node, job)
+
+    assert not [line for line in first.said if "left behind" in line or "leaving" in line]
+
+
 def test_the_first_line_ends_the_reading(node):
     """The last node comes while this one reads; the program here needs nothing that is slow."""
     node.keep()

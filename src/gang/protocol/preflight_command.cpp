@@ -22,7 +22,7 @@ bool is_bad(const std::string& answer) {
 }
 
 /// True if the command has found something: it ended by an exit code other than the shell's for a command that is missing.
-bool is_own(const std::string& answer) {
+bool shows_node_fault(const std::string& answer) {
   constexpr std::string_view kEnded = "the preflight command ended with exit code ";
   return answer.starts_with(kEnded) && !answer.substr(kEnded.size()).starts_with("126") &&
          !answer.substr(kEnded.size()).starts_with("127");
@@ -156,20 +156,27 @@ void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string& answer = runs_.at(nodes[i]).answer;
     const std::string name = name_of(nodes, i);
-    const std::string why = std::string(name).append(": ").append(answer);
-    if (is_bad(answer) && ++bad <= kMostNamedBad && said_.insert(why).second) {
-      gang_.send(gang_.roster.links(), Announce{why});
-    }
-    if (is_bad(answer) && !unfit_) {
-      unfit_ = UnfitNode{nodes[i], why, "failed the preflight command", has_passed && is_own(answer) ? answer : ""};
-    }
     if (answer.empty() && said_.insert(name).second) {
       gang_.say(Level::Warning, name + " has no --preflight-command: it starts without that check");
     }
+    if (!is_bad(answer)) {
+      continue;
+    }
+    const std::string why = std::string(name).append(": ").append(answer);
+    if (++bad <= kMostNamedBad && said_.insert(why).second) {
+      gang_.send(gang_.roster.links(), Announce{why});
+    }
+    const bool counts = has_passed && shows_node_fault(answer);
+    unfit_ = unfit_.value_or(UnfitNode{nodes[i], why, "failed the preflight command", counts ? answer : ""});
   }
-  const std::vector<Instant::duration> taken = times(nodes);
+  if (std::exchange(is_open_, false) && !unfit_) {
+    say_longest(times(nodes));
+  }
+}
+
+void PreflightCommand::say_longest(const std::vector<Instant::duration>& taken) {
   const auto longest = std::ranges::max_element(taken);
-  if (std::exchange(is_open_, false) && !unfit_ && longest != taken.end() && *longest >= kNoticed) {
+  if (longest != taken.end() && *longest >= kNoticed) {
     gang_.say(Level::Info, "the preflight command took " + format_seconds(seconds_of(*longest)) + " s");
   }
 }

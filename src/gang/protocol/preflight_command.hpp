@@ -20,7 +20,7 @@ struct UnfitNode {
   LinkId link = kOwnLink;
   std::string why;     ///< a sentence that names the node
   std::string how;     ///< "differs from the others"
-  std::string reason;  ///< for the node's memory: in what it differs; empty: an earlier job has counted it
+  std::string reason;  ///< for the node's memory: in what it differs; empty: it does not count
 };
 
 /// Does nothing where the leader has no such command. All nodes that have seats run it at the same time, each its own;
@@ -62,6 +62,7 @@ class PreflightCommand {
   void give_up_silent(Instant now);
   void follow_last(const std::vector<LinkId>& nodes, Instant now);
   void conclude(const std::vector<LinkId>& nodes);
+  void say_longest(const std::vector<Instant::duration>& taken);
   std::string name_of(const std::vector<LinkId>& nodes, std::size_t node) const;
   std::vector<Instant::duration> times(const std::vector<LinkId>& nodes) const;
 

@@ -89,7 +89,7 @@ void Rendezvous::try_start(Instant now) {
     return;
   }
   timer_.note_enough(is_enough_ready() && !is_pending(), awaits_nodes(), now);
-  waits_for_facts_ = false;
+  const bool has_waited_for_facts = std::exchange(waits_for_facts_, false);
   if (!timer_.is_last_call_over(now)) {
     start_due_.reset();
   } else if (!is_seat_in_doubt(now)) {
@@ -98,6 +98,8 @@ void Rendezvous::try_start(Instant now) {
   }
   if (waits_for_port_) {
     gang_.actions.emplace_back(ReservePort{});
+  } else if (has_waited_for_facts && !waits_for_facts_) {
+    timer_.begin(now);  // a node is missing now: the time that the others took for their answers is not its own
   }
 }
 
@@ -233,11 +235,6 @@ void Rendezvous::report_progress(Instant now) {
     resolve_hosts();
   }
   if (!timer_.take_progress(now) || timer_.is_ending()) {
-    return;
-  }
-  if (waits_for_facts_) {
-    gang_.say(Level::Info,
-              "all nodes are here; waiting for their preflight for " + whole_seconds(now - timer_.since()));
     return;
   }
   const bool is_one = gang_.config.job.total_slots.value_or(gang_.config.job.most_nodes) == 1;
