@@ -3,7 +3,10 @@
 from support.signal_table import Table
 
 NAMES = "TERM HUP INT USR1 USR2"
-NOTES = 'got() { read -r phase <FOLDER/../phase; echo "bash got $1 $phase" >>FOLDER/notes; }'
+# Two of one signal that are pending at once are one (signal(7)): bash passes INT on when train (its n: the whole word stands for
+# a command) has noted the one of muster.
+NOTES = """got() { read -r phase <FOLDER/../phase; echo "bash got $1 $phase" >>FOLDER/notes
+[ $1 != INT ] || until mapfile -t lines <FOLDER/notes; [[ ${lines[*]} == *"n got INT"* ]]; do :; done; }"""
 PASSING_ON = f'for one in {NAMES}; do trap "got $one; kill -$one \\$!" $one; done'
 GOES_ON = {  # at signals that inform
     "`train`": "train",
