@@ -23,7 +23,7 @@ _EVERY_PARTS = """src include python launcher templates CMakeLists.txt cmake tes
 _NO_PARTS = """docs README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE .ci .gitignore .git-blame-ignore-revs .clang-format tests/unstable.tsv tests/seeds.txt tests/docs tests/scripts tests/unit
   tests/golden examples scripts/check scripts/check-layers scripts/check-words scripts/check-words.d scripts/format scripts/quickstart
   scripts/dev/bench scripts/dev/bench.d scripts/dev/pictures.d scripts/dev/sizes scripts/dev/soak scripts/dev/update-golden
-  scripts/dev/update-pictures scripts/dev/update-start-order""".split()
+  scripts/dev/update-pictures""".split()
 
 
 @dataclass

@@ -126,7 +126,7 @@ def test_every_path_that_is_named_exists(path):
 OTHERS = {
     "--admindir", "--all-filters", "--allow-downgrades", "--api-token", "--check", "--constraint", "--directory", "--dynamic", "--env", "--exclusive", "--find-links", "--foreground", "--full", "--gloo", "--grace-period", "--index-url", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
     "--mount-proc", "--mpi-rank", "--name", "--no-index", "--no-tests", "--num-machines", "--pid", "--pty", "--release", "--reproduce", "--sanitize", "--schedules", "--search", "--seed", "--shm-size",
-    "--sign-with", "--signal", "--single-child", "--target", "--ulimit",
+    "--sign-with", "--signal", "--single-child", "--start-order", "--target", "--ulimit",
     "--no-werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
     "--task-index", "--worker-hosts", "--world-size",
 }  # fmt: skip

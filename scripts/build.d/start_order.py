@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
-"""Rewrites launcher/start_order.ld: the functions that a start runs, which the linker puts side by side.
+"""Writes a linker script that puts side by side the functions that a start runs.
 
 The kernel maps a program in blocks of 64 KiB, each at a page fault, and what is mapped counts as memory of the process. A start
 runs a tenth of the program; spread over all of it that was half of its blocks, in guard and agent each.
 
-Run it when `scripts/dev/bench start memory` shows more page faults or memory than before. It links the program of build/ anew, runs it
-under valgrind and reads the linker's map. A function that the file names and that is gone does no harm, one that it does not name
-is only somewhere else.
+Links the program of a build anew, runs it under valgrind and reads the linker's map.
 """
 
 import argparse
@@ -16,13 +14,11 @@ import re
 import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-ORDER = ROOT / "launcher" / "start_order.ld"
 QUESTION = ["--version"]
 JOB = ["--nproc-per-node", "2", "--", "/bin/true"]
 
 HEAD = """\
-/* What a start runs, put side by side by the linker. Made by scripts/dev/update-start-order, which tells why. */
+/* What a start runs, put side by side by the linker. Made by scripts/build.d/start_order.py, which tells why. */
 SECTIONS
 {
   .text.start :
@@ -41,16 +37,12 @@ INSERT BEFORE .text;
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        prog="scripts/dev/update-start-order",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="folder of a build")
-    build = parser.parse_args().build
-    subprocess.run([ROOT / "scripts" / "install-packages", "start-order"], check=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="folder of a build that was linked without such a script")
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="muster-start-order-") as scratch:
-        program, map_file = link_with_map(build, pathlib.Path(scratch))
+        program, map_file = link_with_map(options.build, pathlib.Path(scratch))
         places = places_of_functions(program, read_map(map_file))
         groups = run_groups(program, pathlib.Path(scratch))
     written = set()
@@ -59,8 +51,7 @@ def main():
         found = {place for name in functions for place in places.get(name, [])} - written
         written |= found
         lines += [f"    /* {title} */", *(f"    {place}" for place in sorted(found))]
-    ORDER.write_text(HEAD + "\n".join(lines) + "\n" + FOOT)
-    print(f"{ORDER.relative_to(ROOT)}: {len(written)} sections")
+    options.output.write_text(HEAD + "\n".join(lines) + "\n" + FOOT)
 
 
 def link_with_map(build, scratch):
