@@ -41,6 +41,16 @@ Result<std::string> random_digits(std::size_t count) {
   return text;
 }
 
+Result<std::string> random_word(std::string_view characters, std::size_t count) {
+  std::uint64_t number = TRY(random_number());
+  std::string word(count, '\0');
+  for (char& character : word) {
+    character = characters[number % characters.size()];
+    number /= characters.size();
+  }
+  return word;
+}
+
 Result<std::string> random_uuid() {
   std::string uuid = TRY(random_digits());
   uuid[12] = '4';                                                // the version

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace muster {
 
@@ -15,6 +16,9 @@ namespace muster {
 
 /// Returns `count` random bytes as hexadecimal digits: a job's secret, a nonce, or a name that nobody else has.
 [[nodiscard]] Result<std::string> random_digits(std::size_t count = 16);
+
+/// Draws `count` of these characters, each with nearly the same chance: at most 12 of 36.
+[[nodiscard]] Result<std::string> random_word(std::string_view characters, std::size_t count);
 
 /// A random UUID (version 4 of RFC 9562).
 [[nodiscard]] Result<std::string> random_uuid();

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
@@ -40,6 +41,11 @@ inline std::string to_string(LocalRank rank) {
 }
 inline std::string to_string(GlobalRank rank) {
   return std::to_string(rank.value);
+}
+
+/// "node 3 (gpu-3)".
+inline std::string describe_node(NodeRank node, std::string_view host) {
+  return "node " + to_string(node) + " (" + std::string(host) + ")";
 }
 
 /// "rank 3", or "rank 4 (ps 1)" for a process that has a label.

@@ -404,9 +404,15 @@ bool is_secret_name(std::string_view name) {
          has_secret_word(upper);
 }
 
+namespace {
+
+constexpr const char* kMasked = "***";
+
+}  // namespace
+
 std::string masked(std::string_view name, const std::string& value) {
   if (is_secret_name(name)) {
-    return "***";
+    return kMasked;
   }
   std::string text = value;
   for (std::size_t at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
@@ -415,11 +421,34 @@ std::string masked(std::string_view name, const std::string& value) {
     const bool is_behind_scheme = start >= 3 && text.compare(start - 3, 3, "://") == 0;
     const bool has_password = text.find(':', start) < at;
     if (start < at && (is_behind_scheme || has_password)) {
-      text.replace(start, at - start, "***");
+      text.replace(start, at - start, kMasked);
       at = start + 3;
     }
   }
   return text;
+}
+
+std::vector<std::string> masked_words(std::vector<std::string> words) {
+  bool is_secret = false;
+  for (std::string& word : words) {
+    const bool is_option = word.starts_with('-');
+    std::string name = word.substr(0, word.find('='));
+    const std::size_t size = name.size();
+    const bool has_value = size < word.size();
+    std::ranges::replace(name, '-', '_');
+    const bool names_secret = is_secret_name(name);
+    if (is_secret && !is_option) {
+      word = kMasked;
+    } else if (names_secret && has_value) {
+      word.replace(size + 1, std::string::npos, kMasked);
+    }
+    is_secret = names_secret && !has_value && is_option;
+  }
+  return words;
+}
+
+std::string masked_line(std::string_view line, std::size_t most) {
+  return one_line(masked("", join(masked_words(split(line, ' ')), " ")), most);
 }
 
 namespace {

@@ -18,6 +18,13 @@ constexpr bool contains(const List& list, const Value& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
+/// The value at the key of a map, or `otherwise`.
+template <typename Map, typename Key>
+typename Map::mapped_type value_at(const Map& map, const Key& key, typename Map::mapped_type otherwise = {}) {
+  const auto found = map.find(key);
+  return found == map.end() ? otherwise : found->second;
+}
+
 /// For ASCII, whatever the locale.
 constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -117,6 +124,13 @@ bool is_secret_name(std::string_view name);
 /// The value, or "***" where `name` is a secret's. In "name:password@host" and "://name@host" the part before the
 /// host is masked.
 std::string masked(std::string_view name, const std::string& value);
+
+/// Words of a command line with masked secrets: the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x", and the word
+/// behind "--password".
+std::vector<std::string> masked_words(std::vector<std::string> words);
+
+/// `one_line` of a program's output: its words are masked as those of a command line, and the values in them by `masked`.
+std::string masked_line(std::string_view line, std::size_t most);
 
 /// Length of the valid UTF-8 sequence at the start of `bytes`, which is not empty; 0 if there is none.
 std::size_t utf8_sequence(std::string_view bytes);

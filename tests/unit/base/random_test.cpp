@@ -18,6 +18,13 @@ TEST(RandomDigits, AreAsManyAsAreWanted) {
   EXPECT_EQ(random_digits(32)->size(), 64U);
 }
 
+TEST(RandomWord, HasTheseCharacters) {
+  const std::string word = *random_word("abcdefghij", 12);
+  EXPECT_EQ(word.size(), 12U);
+  EXPECT_EQ(word.find_first_not_of("abcdefghij"), std::string::npos);
+  EXPECT_NE(word, *random_word("abcdefghij", 12));
+}
+
 TEST(RandomUuid, HasVersionAndVariant) {
   const std::regex form("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
   for (int i = 0; i < 100; ++i) {

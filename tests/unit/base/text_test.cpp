@@ -282,6 +282,11 @@ TEST(Masked, HidesSecretsAndPasswordsInAddresses) {
   EXPECT_EQ(masked("HOSTS", "me@a:8,you@b:8,@"), "me@a:8,you@b:8,@");
 }
 
+TEST(MaskedLine, HidesTheSecretsOfACommandLine) {
+  EXPECT_EQ(masked_line("x --api-token a --lr 1 TOKEN=b wandb.api_key=c --password -v http://me:pw@h", 100),
+            "x --api-token *** --lr 1 TOKEN=*** wandb.api_key=*** --password -v http://***@h");
+}
+
 TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
   for (const std::string name :
        {"RANK", "MASTER_ADDR", "TOKENIZERS_PARALLELISM", "TOKENIZER", "MAX_TOKENS", "MOE_TOKEN_DISPATCHER_TYPE",
