@@ -67,7 +67,7 @@ std::vector<NodeName> AttemptStart::names_of_nodes() const {
 
 /// Names the nodes that take part although they have failed as often as --node-failures says, or in an earlier job.
 void AttemptStart::name_bad_nodes() {
-  const NodeFailures& failures = gang_.node_failures;
+  NodeFailures& failures = gang_.node_failures;
   const auto nodes = failures.has_barred() || failures.has_listed() ? gang_.attempt.nodes().size() : 0;
   for (std::size_t i = 0; i < nodes; ++i) {
     const NodeRank rank{static_cast<int>(i)};
@@ -76,8 +76,10 @@ void AttemptStart::name_bad_nodes() {
       gang_.send(gang_.attempt.nodes(), Announce{std::move(text)});
     }
     if (failures.is_barred(name)) {
+      failures.set_left_out(name, false);
+      gang_.record.suspects = failures.suspects();
       const bool leads = gang_.attempt.nodes()[i] == kOwnLink;
-      gang_.say(Level::Warning, "node " + std::to_string(i) + " (" + name.host + ") takes part again: " +
+      gang_.say(Level::Warning, describe_node(rank, name.host) + " takes part again: " +
                                     (leads ? "it leads the job" : "no spare can have its seat"));
     }
   }

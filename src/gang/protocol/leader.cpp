@@ -246,7 +246,7 @@ bool Leader::replace_barred(Instant now) {
     if (link == kOwnLink || !gang_.node_failures.is_barred(name) || !admission_.has_spare_for(*member.seat)) {
       continue;
     }
-    gang_.node_failures.note_left_out(name);
+    gang_.node_failures.set_left_out(name, true);
     gang_.record.suspects = gang_.node_failures.suspects();
     const std::string reason =
         "node " + std::to_string(*member.seat) + " (" + name.host +

@@ -30,7 +30,7 @@ struct NodeLoss {
 
 class NodeFailures {
  public:
-  /// So many failures make a node suspect.
+  /// Number of failures from which a node is suspect.
   static constexpr int kSuspectFrom = 2;
   static constexpr std::size_t kMostSuspects = 16;
 
@@ -58,7 +58,8 @@ class NodeFailures {
   /// Null: no earlier job has listed it.
   const BadNode* find_listed(const NodeName& name) const;
   bool has_listed() const { return !listed_.empty(); }
-  void note_left_out(const NodeName& name) { failed_.at(name.key).is_left_out = true; }
+  /// Another node has its seat, or it takes part again. It has failed.
+  void set_left_out(const NodeName& name, bool is_left_out) { failed_.at(name.key).is_left_out = is_left_out; }
   /// At most `kMostSuspects`.
   std::vector<Suspect> suspects() const;
 

@@ -283,6 +283,11 @@ TEST(NodeFailures, TakeANodeAgainThatComesAgainOnlyLast) {
   (void)scenario.wait(seconds(60));
   EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 12, 7})) << "nobody else is there";
   EXPECT_TRUE(scenario.has_said("node 1 (host-c) takes part again: no spare can have its seat")) << scenario.all_said();
+
+  (void)scenario.receive(kOwnLink, StopFromAgent{SIGTERM});
+  (void)scenario.end_all(3);
+  ASSERT_TRUE(scenario.end);
+  EXPECT_TRUE(scenario.end->gang.suspects.empty()) << "it failed once, and has a seat";
 }
 
 TEST(NodeFailures, LeaveTheLeaderInItsPlace) {
