@@ -6,6 +6,7 @@
 #include "base/ranks.hpp"
 #include "supervise/job_end.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -23,6 +24,14 @@ inline constexpr const char* kFactsQuestion = "facts";
 
 /// Of two nodes that differ, nobody knows which is the odd one.
 inline constexpr std::size_t kFewestCompared = 3;
+
+/// The upper one of two in the middle. `values` is not empty.
+template <typename Value>
+Value median_of(std::vector<Value> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 /// Facts as a node has told them. Times are seconds of the leader's steady clock.
 struct ToldFacts {

@@ -113,12 +113,6 @@ void compare_texts(const FactRow& row, const Nodes& all, const std::string& usua
 
 // --- Numbers --------------------------------------------------------------------------------------
 
-double median_of(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
-}
-
 Nodes nodes_with_number(const FactRow& row, const Nodes& all) {
   Nodes nodes;
   std::ranges::copy_if(all, std::back_inserter(nodes),
@@ -135,7 +129,7 @@ void compare_numbers(const FactRow& row, const Nodes& all) {
   for (const Node* const node : nodes) {
     numbers.push_back(node->facts.numbers.at(row.name));
   }
-  const double usual = median_of(numbers);
+  const double usual = gang::median_of(numbers);
   const double least =
       row.compare == Compare::Floor ? row.tolerance : std::min(usual * (1 - row.tolerance), row.enough);
   const auto agrees = [&](const Node& node) {
@@ -173,7 +167,7 @@ void compare_clocks(const FactRow& row, const Nodes& all) {
     middles.push_back(offset.middle);
     uncertainties.push_back(offset.uncertainty);
   }
-  const Offset usual{median_of(middles), median_of(uncertainties)};
+  const Offset usual{gang::median_of(middles), gang::median_of(uncertainties)};
   const auto ahead = [&](const Node& node) { return offset_of(row, node).middle - usual.middle; };
   const auto agrees = [&](const Node& node) {
     return std::abs(ahead(node)) <= row.tolerance + offset_of(row, node).uncertainty + usual.uncertainty;

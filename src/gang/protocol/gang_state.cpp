@@ -72,8 +72,7 @@ void GangState::note_node_failure(NodeRank rank, const NodeName& name, std::stri
   const bool is_new = node_failures.note(rank, name, std::move(reason));
   record.suspects = node_failures.suspects();
   if (is_new) {
-    send(roster.links(),
-         Announce{"node " + to_string(rank) + " (" + name.host + ") is suspect: " + node_failures.describe(name)});
+    send(roster.links(), Announce{describe_node(rank, name.host) + " is suspect: " + node_failures.describe(name)});
     keep_bad_node(rank, name);
   }
 }
@@ -82,7 +81,7 @@ std::string GangState::describe_listed(NodeRank rank, const NodeName& name) cons
   const BadNode* const bad = node_failures.find_listed(name);
   return bad == nullptr
              ? ""
-             : "node " + to_string(rank) + " (" + name.host + ") is listed in '" + config.options.bad_nodes + "'" +
+             : describe_node(rank, name.host) + " is listed in '" + config.options.bad_nodes + "'" +
                    (bad->until.empty() ? "" : " until " + bad->until) + (bad->reason.empty() ? "" : ": " + bad->reason);
 }
 
@@ -91,8 +90,8 @@ void GangState::keep_bad_node(NodeRank rank, const NodeName& name) {
     return;
   }
   if (name.machine.empty()) {
-    say(Level::Warning, "node " + to_string(rank) + " (" + name.host + ") is not written to '" +
-                            config.options.bad_nodes + "': the name of its machine is not known");
+    say(Level::Warning, describe_node(rank, name.host) + " is not written to '" + config.options.bad_nodes +
+                            "': the name of its machine is not known");
   } else {
     actions.emplace_back(KeepBadNode{name.machine, join(node_failures.find(name)->reasons, " and ")});
   }

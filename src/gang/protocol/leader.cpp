@@ -248,9 +248,8 @@ bool Leader::replace_barred(Instant now) {
     }
     gang_.node_failures.set_left_out(name, true);
     gang_.record.suspects = gang_.node_failures.suspects();
-    const std::string reason =
-        "node " + std::to_string(*member.seat) + " (" + name.host +
-        ") is left out, and a spare has its seat: " + describe_reasons(*gang_.node_failures.find(name));
+    const std::string reason = describe_seat(member) + " is left out, and a spare has its seat: " +
+                               describe_reasons(*gang_.node_failures.find(name));
     gang_.send(gang_.roster.links(), Announce{reason});
     send_away(link, make_end(EndKind::Unfit, reason), "has failed by itself", now);
     return true;

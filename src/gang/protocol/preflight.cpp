@@ -18,11 +18,6 @@ double since_epoch(Instant at) {
   return std::chrono::duration<double>(at.time_since_epoch()).count();
 }
 
-std::string describe(const Outlier& outlier) {
-  return "node " + to_string(outlier.node) + " (" + outlier.host + ") differs from " +
-         count_of(static_cast<std::size_t>(outlier.others), "other") + ": " + outlier.facts;
-}
-
 }  // namespace
 
 Preflight::Preflight(GangState& gang)
@@ -180,8 +175,8 @@ bool Preflight::comparison_holds_back(Instant now) {
     return false;
   }
   const Outlier& first = verdict.unfit.front();
-  unfit_ = UnfitNode{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first), "differs from the others",
-                     first.facts};
+  unfit_ = UnfitNode{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first, nodes),
+                     "differs from the others", first.facts};
   return true;
 }
 
@@ -232,17 +227,23 @@ PreflightVerdict Preflight::judge(const std::vector<LinkId>& nodes) {
   gang_.record.outliers.assign(
       verdict.outliers.begin(),
       verdict.outliers.begin() + static_cast<std::ptrdiff_t>(std::min(verdict.outliers.size(), kMostNamed)));
-  tell(verdict.outliers);
+  tell(verdict.outliers, nodes);
   if (!verdict.mixed.empty() && said_.insert(verdict.mixed).second) {
     gang_.say(Level::Info, "the nodes are of several kinds: " + verdict.mixed);
   }
   return verdict;
 }
 
-void Preflight::tell(const std::vector<Outlier>& outliers) {
+std::string Preflight::describe(const Outlier& outlier, const std::vector<LinkId>& nodes) const {
+  const LinkId link = nodes.at(static_cast<std::size_t>(outlier.node.value));
+  return (is_strict_ ? describe_seat(*gang_.roster.find(link)) : describe_node(outlier.node, outlier.host)) +
+         " differs from " + count_of(static_cast<std::size_t>(outlier.others), "other") + ": " + outlier.facts;
+}
+
+void Preflight::tell(const std::vector<Outlier>& outliers, const std::vector<LinkId>& nodes) {
   std::size_t named = 0;
   for (const Outlier& outlier : outliers) {
-    std::string text = describe(outlier);
+    std::string text = describe(outlier, nodes);
     if (named < kMostNamed && said_.insert(text).second) {
       ++named;
       gang_.send(gang_.roster.links(), Announce{std::move(text)});
@@ -256,11 +257,11 @@ void Preflight::tell(const std::vector<Outlier>& outliers) {
 
 /// Those that have not answered in time, or that cannot or may not tell.
 void Preflight::name_silent(const std::vector<LinkId>& nodes) {
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto answer = answers_.find(nodes[i]);
+  for (const LinkId link : nodes) {
+    const auto answer = answers_.find(link);
     if (answer != answers_.end() && answer->second.text.empty()) {
-      std::string text = "node " + std::to_string(i) + " (" + gang_.roster.find(nodes[i])->join.node.host +
-                         ") has told no facts: it starts without being compared";
+      std::string text =
+          describe_seat(*gang_.roster.find(link)) + " has told no facts: it starts without being compared";
       if (said_.insert(text).second) {
         gang_.say(Level::Warning, std::move(text));
       }

@@ -68,7 +68,8 @@ class Preflight {
   std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
   std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;
   PreflightVerdict judge(const std::vector<LinkId>& nodes);
-  void tell(const std::vector<Outlier>& outliers);
+  std::string describe(const Outlier& outlier, const std::vector<LinkId>& nodes) const;
+  void tell(const std::vector<Outlier>& outliers, const std::vector<LinkId>& nodes);
   void name_silent(const std::vector<LinkId>& nodes);
 
   GangState& gang_;

@@ -15,10 +15,10 @@ constexpr std::size_t kMostReasonBytes = 400;
 /// Lines that all nodes get. The reason of the end names the first node.
 constexpr std::size_t kMostNamedBad = 16;
 /// Stands for the answer of an agent whose host runs the command by another one.
-constexpr const char* kRunsBeside = "beside";
+constexpr const char* kRunByAnother = "by another";
 
 bool is_bad(const std::string& answer) {
-  return !answer.empty() && answer != kCommandPassed && answer != kRunsBeside;
+  return !answer.empty() && answer != kCommandPassed && answer != kRunByAnother;
 }
 
 /// True if the command has found something: it ended by an exit code other than the shell's for a command that is missing.
@@ -26,12 +26,6 @@ bool shows_node_fault(const std::string& answer) {
   constexpr std::string_view kEnded = "the preflight command ended with exit code ";
   return answer.starts_with(kEnded) && !answer.substr(kEnded.size()).starts_with("126") &&
          !answer.substr(kEnded.size()).starts_with("127");
-}
-
-Instant::duration median_of(std::vector<Instant::duration> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
 }
 
 }  // namespace
@@ -97,9 +91,9 @@ void PreflightCommand::ask(const std::vector<LinkId>& nodes, Instant now) {
   const GangOptions& options = gang_.config.options;
   std::set<std::string> hosts;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const bool is_beside =
+    const bool is_by_another =
         gang_.config.job.are_tasks && !hosts.insert(gang_.roster.find(nodes[i])->join.node.host).second;
-    if (!runs_.emplace(nodes[i], is_beside ? Run{now, now, kRunsBeside} : Run{now}).second || is_beside) {
+    if (!runs_.emplace(nodes[i], is_by_another ? Run{now, now, kRunByAnother} : Run{now}).second || is_by_another) {
       continue;
     }
     is_open_ = true;
@@ -121,13 +115,13 @@ void PreflightCommand::give_up_silent(Instant now) {
 
 /// Sets when a run is late, and names the last one if it is far behind the others.
 void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now) {
-  std::size_t last = 0;
+  LinkId last = kOwnLink;
   std::size_t running = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (const Run& run = runs_.at(nodes[i]); !run.ended) {
+  for (const LinkId link : nodes) {
+    if (const Run& run = runs_.at(link); !run.ended) {
       const Instant end = run.asked + gang_.config.options.preflight_timeout + kTimeToAnswer;
       due_ = std::min(due_.value_or(end), end);
-      last = i;
+      last = link;
       ++running;
     }
   }
@@ -136,15 +130,15 @@ void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now
     return;
   }
   const Instant::duration usual = median_of(others);
-  const Instant::duration so_far = now - runs_.at(nodes[last]).asked;
-  const Instant far = runs_.at(nodes[last]).asked + 3 * usual + kNotFar;
+  const Instant::duration so_far = now - runs_.at(last).asked;
+  const Instant far = runs_.at(last).asked + 3 * usual + kNotFar;
   if (now < far) {
     due_ = std::min(*due_, far);
-  } else if (said_.insert("last " + std::to_string(nodes[last])).second) {
+  } else if (said_.insert("last " + std::to_string(last)).second) {
     gang_.send(gang_.roster.links(),
-               Announce{name_of(nodes, last) + " is the last: the preflight command has run there for " +
-                        format_seconds(seconds_of(so_far)) + " s, and has taken " + format_seconds(seconds_of(usual)) +
-                        " s on others"});
+               Announce{describe_seat(*gang_.roster.find(last)) +
+                        " is the last: the preflight command has run there for " + format_seconds(seconds_of(so_far)) +
+                        " s, and has taken " + format_seconds(seconds_of(usual)) + " s on others"});
   }
 }
 
@@ -153,9 +147,9 @@ void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
   std::size_t bad = 0;
   const bool has_passed =
       std::ranges::any_of(nodes, [&](LinkId link) { return runs_.at(link).answer == kCommandPassed; });
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::string& answer = runs_.at(nodes[i]).answer;
-    const std::string name = name_of(nodes, i);
+  for (const LinkId link : nodes) {
+    const std::string& answer = runs_.at(link).answer;
+    const std::string name = describe_seat(*gang_.roster.find(link));
     if (answer.empty() && said_.insert(name).second) {
       gang_.say(Level::Warning, name + " has no --preflight-command: it starts without that check");
     }
@@ -167,7 +161,7 @@ void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
       gang_.send(gang_.roster.links(), Announce{why});
     }
     const bool counts = has_passed && shows_node_fault(answer);
-    unfit_ = unfit_.value_or(UnfitNode{nodes[i], why, "failed the preflight command", counts ? answer : ""});
+    unfit_ = unfit_.value_or(UnfitNode{link, why, "failed the preflight command", counts ? answer : ""});
   }
   if (std::exchange(is_open_, false) && !unfit_) {
     say_longest(times(nodes));
@@ -181,15 +175,11 @@ void PreflightCommand::say_longest(const std::vector<Instant::duration>& taken) 
   }
 }
 
-std::string PreflightCommand::name_of(const std::vector<LinkId>& nodes, std::size_t node) const {
-  return "node " + std::to_string(node) + " (" + gang_.roster.find(nodes[node])->join.node.host + ")";
-}
-
 /// Of the runs that have ended.
 std::vector<Instant::duration> PreflightCommand::times(const std::vector<LinkId>& nodes) const {
   std::vector<Instant::duration> times;
   for (const LinkId link : nodes) {
-    if (const Run& run = runs_.at(link); run.ended && run.answer != kRunsBeside) {
+    if (const Run& run = runs_.at(link); run.ended && run.answer != kRunByAnother) {
       times.push_back(*run.ended - run.asked);
     }
   }

@@ -27,7 +27,8 @@ struct UnfitNode {
 /// before an attempt that follows only because nodes have come, those alone.
 class PreflightCommand {
  public:
-  /// A node whose command has had its time may answer so much later.
+  /// Limit of the answer, from the end of the command's time on: the command gets a grace of 5 s, its helper process 10 s
+  /// more, and 5 s again while that one waits for a CPU.
   static constexpr std::chrono::seconds kTimeToAnswer{20};
   /// The command of one node may take three times as long as that of the others, and so much longer, unnamed.
   static constexpr std::chrono::seconds kNotFar{5};
@@ -63,7 +64,6 @@ class PreflightCommand {
   void follow_last(const std::vector<LinkId>& nodes, Instant now);
   void conclude(const std::vector<LinkId>& nodes);
   void say_longest(const std::vector<Instant::duration>& taken);
-  std::string name_of(const std::vector<LinkId>& nodes, std::size_t node) const;
   std::vector<Instant::duration> times(const std::vector<LinkId>& nodes) const;
 
   GangState& gang_;

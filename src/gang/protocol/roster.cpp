@@ -33,6 +33,10 @@ std::string describe(const Member& member) {
   return host + " (" + member.peer + ")";
 }
 
+std::string describe_seat(const Member& member) {
+  return describe_node(NodeRank{*member.seat}, member.join.node.host);
+}
+
 Member& Roster::add(LinkId link, Member member) {
   return members_.insert_or_assign(link, std::move(member)).first->second;
 }

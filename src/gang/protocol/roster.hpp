@@ -121,6 +121,8 @@ class Roster {
 
 /// "host-b (10.0.0.2)".
 std::string describe(const Member& member);
+/// "node 3 (host-b)", by its seat, which it has: so a node is called before an attempt.
+std::string describe_seat(const Member& member);
 
 // Differences between the facts of two agents.
 

@@ -69,6 +69,15 @@ TEST(PreflightCommand, EndsAJobWithoutASpareAndNamesEachBadNode) {
   EXPECT_FALSE(scenario.last_start) << "no worker runs";
 }
 
+TEST(PreflightCommand, NamesANodeByItsSeatAsOtherLinesDo) {
+  LeaderScenario scenario(checking(job_of(2, 4)));
+  (void)scenario.arrive(2, 2);
+  (void)scenario.wait(GangOptions().last_call);
+  answer(scenario, kOwnLink);
+  answer(scenario, 2, kFailed);
+  EXPECT_EQ(scenario.announced, std::vector<std::string>{"node 2 (host-c): " + kFailed});
+}
+
 TEST(PreflightCommand, NamesSixteenBadNodes) {
   const LeaderScenario scenario = answered(job_of(20), 20, std::vector<std::string>(20, kFailed));
   EXPECT_EQ(scenario.announced.size(), 16U);
