@@ -12,12 +12,16 @@
 namespace muster {
 namespace {
 
-/// For the helper process, which ends by itself after the limit and the grace.
+using Clock = std::chrono::steady_clock;
+
+/// For the helper process, which ends by itself after the limit and the grace. The leader gives its answer
+/// `gang::PreflightCommand::kTimeToAnswer`: as long as this, the grace and `kExtraTimeForRunnable`.
 constexpr std::chrono::seconds kTimeToAnswer{10};
 /// For its answer, once the job has ended.
 constexpr std::chrono::milliseconds kTimeToEnd{300};
 constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
 constexpr const char* kTooLate = "has not ended in time, and was killed";
+constexpr const char* kNoAnswer = "has not told how it ended: the process of muster that ran it was killed";
 
 /// The last line that is not blank, for messages.
 std::string shown_last_line(std::string_view output) {
@@ -38,7 +42,7 @@ std::string kept_output(const ProgramAnswer& answer) {
 
 /// A line with what went wrong, the last line, and the output.
 std::string answer_of(ProgramRequest request, std::chrono::milliseconds limit) {
-  request.end = std::chrono::steady_clock::now() + limit;
+  request.end = Clock::now() + limit;
   const auto answer = run_program(request);
   if (!request.awaits_writers) {
     end_orphans_of_helper();
@@ -80,12 +84,13 @@ Result<> CommandRunner::start(UserCommand command, std::function<void(CommandEnd
   const auto work = [request = std::move(request), limit = command.limit] {
     return is_helper_process() ? answer_of(request, limit) : "cannot be started: no process can be made\n\n";
   };
+  const auto most_time = command.limit + command.grace + kTimeToAnswer;
   task_.start({work,
-               command.limit + command.grace + kTimeToAnswer,
-               [this, then = std::move(then)](const HelperTask::Answer& answer) {
-                 const bool is_late = static_cast<bool>(lifeline_);
+               most_time,
+               [this, late = Clock::now() + most_time, then = std::move(then)](const HelperTask::Answer& answer) {
+                 const char* const why = !lifeline_ ? "" : Clock::now() < late ? kNoAnswer : kTooLate;
                  lifeline_.reset();
-                 then(read_end(answer.value_or((is_late ? kTooLate : "") + std::string("\n\n"))));
+                 then(read_end(answer.value_or(why + std::string("\n\n"))));
                  pending_.remove(name_);
                },
                {lifeline.read.get()}});

@@ -78,6 +78,13 @@ def test_a_command_over_its_limit_is_asked_to_end_and_its_node_is_unfit(muster, 
     wait_until(lambda: is_gone(tmp_path / "below"), "what the command started to be gone")
 
 
+def test_a_command_whose_process_of_muster_is_killed_is_not_late(muster):
+    job = muster.run("--preflight-command=kill -KILL $PPID", *WORKER)
+
+    assert job.code == 69, job.words()
+    assert "the preflight command has not told how it ended: the process of muster that ran it was killed" in job.said[-1]
+
+
 def test_what_a_command_leaves_behind_is_ended_and_not_awaited(muster, tmp_path):
     command = f"cd {tmp_path}; setsid sh -c 'echo $$ > daemon; exec sleep 600' & while [ ! -s daemon ]; do sleep 0.01; done"
     began = time.monotonic()
