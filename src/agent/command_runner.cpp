@@ -2,7 +2,6 @@
 #include "agent/command_runner.hpp"
 
 #include "base/text.hpp"
-#include "plan/launch_plan.hpp"
 #include "process/run_program.hpp"
 
 #include <algorithm>
@@ -27,7 +26,7 @@ constexpr const char* kNoAnswer = "has not told how it ended: the process of mus
 std::string shown_last_line(std::string_view output) {
   constexpr std::size_t kMostShown = 200;
   const std::string_view text = trim(output.substr(output.size() - std::min(output.size(), kMostRest)));
-  return shown_line(text.substr(text.rfind('\n') + 1), kMostShown);
+  return masked_line(text.substr(text.rfind('\n') + 1), kMostShown);
 }
 
 /// The output, or of a long one the beginning and the end.
@@ -64,10 +63,6 @@ CommandEnd read_end(const std::string& text) {
 }
 
 }  // namespace
-
-std::string shown_line(std::string_view line, std::size_t most) {
-  return one_line(masked("", join(masked_arguments(split(std::string(line), ' ')), " ")), most);
-}
 
 CommandRunner::CommandRunner(ProcessLoop& loop, PendingWork& pending, const Inherited& inherited, std::string name)
     : pending_(pending), inherited_(inherited), name_(std::move(name)), task_(loop.io(), loop.helpers()) {}

@@ -11,11 +11,9 @@
 #include "process/inherited.hpp"
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 namespace muster {
 
@@ -32,9 +30,6 @@ struct CommandEnd {
   std::string last_line;  ///< of its output: visible, without secrets, at most 200 bytes
   std::string output;     ///< of both streams, at most 1 MiB
 };
-
-/// A line of output for messages: at most `most` bytes, without the values of secrets, and with escapes as text.
-std::string shown_line(std::string_view line, std::size_t most);
 
 /// The command is started and limited by a helper process: so the attempt neither waits for it, nor ends it with what
 /// workers leave behind.

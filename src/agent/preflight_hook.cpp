@@ -23,7 +23,7 @@ void log_last_lines(const std::string& output) {
   std::vector<std::string> lines = split(trim(output), '\n');
   lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kMostShown)));
   for (const std::string& line : lines) {
-    log_info("preflight: " + shown_line(line, kMostBytes));
+    log_info("preflight: " + masked_line(line, kMostBytes));
   }
 }
 

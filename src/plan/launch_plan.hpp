@@ -200,8 +200,7 @@ void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& v
 /// The document of `muster explain --json`: the decisions, and the values that were found and not used.
 json::value to_explanation(const LaunchPlan& plan);
 
-/// Arguments with masked secrets, because users paste plans into tickets: the x of "--api-token=x", "TOKEN=x" and
-/// "wandb.api_key=x", and the argument behind "--password". Valid UTF-8.
+/// `masked_words` of a plan's arguments, because users paste plans into tickets.
 std::vector<std::string> masked_arguments(const std::vector<std::string>& argv);
 
 /// The document of `muster plan --json`. Secrets are masked.

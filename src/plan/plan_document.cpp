@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <utility>
 
 namespace muster {
 
@@ -72,8 +74,6 @@ void name_node_files(LaunchPlan& plan, const JobRequest& job, const std::string&
 }
 
 namespace {
-
-constexpr const char* kMasked = "***";
 
 json::array arguments_document(const std::vector<std::string>& argv) {
   const std::vector<std::string> arguments = masked_arguments(argv);
@@ -167,19 +167,8 @@ json::array lost_document(const LaunchPlan& plan) {
 
 std::vector<std::string> masked_arguments(const std::vector<std::string>& argv) {
   std::vector<std::string> arguments;
-  arguments.reserve(argv.size());
-  bool is_secret = false;
-  for (const std::string& argument : argv) {
-    const std::string shown = readable(argument);
-    std::string name = shown.substr(0, shown.find('='));
-    std::ranges::replace(name, '-', '_');
-    const bool names_secret = is_secret_name(name);
-    const bool has_value = name.size() < shown.size();
-    const std::string text = names_secret && has_value ? shown.substr(0, name.size() + 1) + kMasked : shown;
-    arguments.push_back(is_secret && !argument.starts_with('-') ? kMasked : text);
-    is_secret = names_secret && !has_value && shown.starts_with('-');
-  }
-  return arguments;
+  std::ranges::transform(argv, std::back_inserter(arguments), readable);
+  return masked_words(std::move(arguments));
 }
 
 json::value to_explanation(const LaunchPlan& plan) {

@@ -25,16 +25,6 @@ std::string without_address_of_xid(std::string words) {
   return words;
 }
 
-/// The line without the values of secrets: it goes to a file that others read.
-std::string masked_words(std::string_view line) {
-  std::vector<std::string> words = split(std::string(line), ' ');
-  for (std::string& word : words) {
-    const std::size_t begin = word.find('=') + 1;  // 0: it has no name
-    word = word.substr(0, begin) + masked(word.substr(0, begin - (begin > 0 ? 1 : 0)), word.substr(begin));
-  }
-  return join(words, " ");
-}
-
 std::optional<int> named_rank(const std::string& words) {
   constexpr std::string_view kRank = " rank=";
   const std::size_t begin = words.find(kRank);
@@ -51,7 +41,7 @@ std::optional<NodeReason> reason_in(const std::string& line) {
   if (!has_pattern(words, "node")) {
     return std::nullopt;
   }
-  NodeReason reason{one_line(masked_words(trim(line)), kMostBytes)};
+  NodeReason reason{masked_line(trim(line), kMostBytes)};      // others read the file that it goes to
   if (words.find("sdcreplaymismatch") != std::string::npos) {  // raised on every rank
     reason.rank = named_rank(words);
     return reason.rank ? std::optional(reason) : std::nullopt;

@@ -117,6 +117,10 @@ TEST(NodeReason, IsNoDeviceIfASignalFromOutsideEndedTheProcess) {
 TEST(NodeReason, HasNoSecrets) {
   EXPECT_EQ(reason_of(ended_with({"RuntimeError: CUDA error: uncorrectable ECC error encountered HF_TOKEN=hf_abc"})),
             "RuntimeError: CUDA error: uncorrectable ECC error encountered HF_TOKEN=***");
+  EXPECT_EQ(
+      reason_of(ended_with(
+          {"CUDA error: uncorrectable ECC error encountered in train.py --api-token hf_abc --lr 1 redis://:pw@a"})),
+      "CUDA error: uncorrectable ECC error encountered in train.py --api-token *** --lr 1 redis://***@a");
 }
 
 TEST(NodeReason, IsCut) {
