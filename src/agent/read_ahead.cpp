@@ -29,7 +29,8 @@ ReadAhead::ReadAhead(boost::asio::io_context& io, HelperProcesses& helpers, cons
 std::optional<ImportFiles::Of> ReadAhead::key_of(const WorkerPlan& first, const std::string& program) const {
   const auto python = standby::find_python_program(first.argv);
   if (!python) {
-    log_debug("--read-ahead has no effect: '" + join(first.argv, " ") + "' does not begin with Python");
+    log_debug("--read-ahead has no effect: '" + join(masked_arguments(first.argv), " ") +
+              "' does not begin with Python");
     return std::nullopt;
   }
   const WorkerStart how{.executable = program, .output = {}, .connect = {}};

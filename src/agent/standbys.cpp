@@ -143,7 +143,8 @@ void Standbys::begin_attempt(const LaunchPlan& plan) {
   }
   if (plan.placement.attempt == 0 && !workers_.empty() &&
       std::ranges::none_of(workers_, [](const Worker& one) { return one.program.has_value(); })) {
-    log_info("no standbys for '" + join(plan.workers.front().argv, " ") + "': it does not begin with Python");
+    log_info("no standbys for '" + join(masked_arguments(plan.workers.front().argv), " ") +
+             "': it does not begin with Python");
   }
   gain_ = {.attempt = plan.placement.attempt, .began = Clock::now()};
   has_told_ready_ = false;

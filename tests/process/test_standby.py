@@ -611,11 +611,13 @@ def test_a_standby_waits_with_less_priority(start, program, tmp_path):
 
 
 def test_other_programs_are_left_alone(muster, tmp_path):
-    job = muster.start("--max-restarts=1", "--standby=auto", "--standby-after=0", "--", "sh", "-c", "env; sleep 0.2")
+    job = muster.start("--max-restarts=1", "--standby=auto", "--standby-after=0", "--", "sh", "-c", "env; sleep 0.2", "--api-token=secret")
 
     assert job.end() == 0
     assert "PYTHONPATH" not in job.out.text and "_MUSTER_STANDBY" not in job.out.text
-    assert [line for line in job.said if "standby" in line] == ["no standbys for 'sh -c env; sleep 0.2': it does not begin with Python"]
+    assert [line for line in job.said if "standby" in line] == [
+        "no standbys for 'sh -c env; sleep 0.2 --api-token=***': it does not begin with Python"
+    ]
 
 
 @pytest.mark.parametrize("value", ["yes,", "on off", "a..b", "../x", "1a"])
