@@ -251,10 +251,12 @@ struct Reading {
   std::vector<Part> parts;
   const MemoryGroup& group;
   ReadAheadCounts& counts;
+  std::vector<int> are_counted = std::vector<int>(files.size(), 0);  ///< by file; 1: it is one of `counts.files`
+  std::atomic<std::size_t> begun = 0;                                ///< parts that a reader has taken
 };
 
-std::uint64_t add_to(std::uint64_t& count, std::uint64_t number) {
-  return std::atomic_ref(count).fetch_add(number);
+void add_to(std::uint64_t& count, std::uint64_t number) {
+  std::atomic_ref(count).fetch_add(number);
 }
 
 /// Asks what Python asks before it reads a compiled module: the kernel keeps the answers for some time.
@@ -269,7 +271,7 @@ void ask_as_python_does(const fs::path& compiled) {
   }
 }
 
-void read_part(const Reading& reading, const Part& part, std::vector<char>& buffer) {
+void read_part(Reading& reading, const Part& part, std::vector<char>& buffer) {
   const standby::FileState& wanted = reading.files[part.file];
   struct stat status {};
   if (::lstat(wanted.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -294,18 +296,19 @@ void read_part(const Reading& reading, const Part& part, std::vector<char>& buff
     at += static_cast<std::uint64_t>(count);
     add_to(reading.counts.bytes, static_cast<std::uint64_t>(count));
   }
-  add_to(reading.counts.files, part.begin == 0 ? 1 : 0);
+  const bool is_counted = std::atomic_ref(reading.are_counted[part.file]).exchange(1) != 0;
+  add_to(reading.counts.files, is_counted ? 0 : 1);
   if (wanted.path.ends_with(".pyc")) {
     ask_as_python_does(wanted.path);
   }
 }
 
 /// Takes one part after the other.
-void read_parts(const Reading& reading) {
+void read_parts(Reading& reading) {
   constexpr std::size_t kBufferBytes = std::size_t{1} << 20U;
   std::vector<char> buffer(kBufferBytes);
   for (;;) {
-    const std::uint64_t next = add_to(reading.counts.begun, 1);
+    const std::size_t next = reading.begun++;
     const std::uint64_t after = std::atomic_ref(reading.counts.bytes).load() + kPartBytes;
     if (next >= reading.parts.size() || !have_room(reading.group, after)) {
       return;

@@ -24,9 +24,8 @@ std::string list_library_files(pid_t process);
 
 /// Counts what has been read, in memory that the agent shares with its helper process.
 struct ReadAheadCounts {
-  std::uint64_t files;
+  std::uint64_t files;  ///< of which a part has been read
   std::uint64_t bytes;
-  std::uint64_t begun;  ///< parts of files that a reader has taken
 };
 
 /// Reads the files of a list that have not changed and that the page cache lacks, large ones first, by several threads of the lowest

@@ -9,6 +9,7 @@
 #include "standby/kept_imports.hpp"
 #include "standby/standby_rules.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -73,7 +74,7 @@ void ReadAhead::keep_list(const ImportFiles::Of& of, pid_t pid) {
     if (!list.empty()) {
       write_kept_file(path, standby::write_kept(standby::kLibraryFiles, key, list));
     }
-    return std::to_string(split(list, '\n').size());
+    return std::to_string(std::ranges::count(list, '\n'));
   };
   const auto then = [](const HelperTask::Answer& files) {
     log_debug("read ahead: the next start can read " + files.value_or("0") + " files ahead");

@@ -68,6 +68,7 @@ class Node:
         job.err.wait_for("the next start can read")
         (self.folder / "go").touch()
         assert job.end() == 0
+        self.said = job.said
         self.log.write_text("")
         return next(iter(self.kept()), None)
 
@@ -101,6 +102,7 @@ def test_a_list_of_what_a_program_uses_is_kept(node):
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o077) == (0o600, 0)
     names = [line.rpartition("/")[2] for line in file.read_bytes().decode().splitlines() if line.startswith("=")]
     assert sorted(name.partition(".cpython")[0] for name in names) == ["data.bin", "library.so", "module"]
+    assert "read ahead: the next start can read 3 files ahead" in node.said
 
 
 def test_a_node_that_waits_reads_what_an_earlier_job_has_used(node):
@@ -147,6 +149,18 @@ def test_what_the_page_cache_has_is_not_read_again(node):
 
     first.err.wait_for("read ahead: nothing")
     assert node.read_ahead() == set()
+    finish(node, job)
+
+
+def test_a_large_file_of_which_the_page_cache_has_the_beginning_is_read(node):
+    data = node.package / "data.bin"
+    data.write_bytes(os.urandom(12 * MEBIBYTE))  # two parts: an eighth of a part is enough
+    node.keep()
+    seen = node.mount / "site-packages/package"
+    warms = ("sh", "-c", f'(cat {seen}/library.so {seen}/__pycache__/*; head -c {2 * MEBIBYTE} {seen}/data.bin) > /dev/null; exec "$@"', "sh")
+    job, first = node.wait(through=(*node.through(), *warms))
+
+    first.err.wait_for("read ahead 1 file (4 MiB) in")
     finish(node, job)
 
 
