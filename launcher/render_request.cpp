@@ -26,8 +26,8 @@ Result<std::string> read_scheduler(const Sourced<std::string>& given);
 
 constexpr auto kTable = std::to_array<Option>({
     {"name", "NAME", "Job",
-     "Name of the job, and what its pods' names begin with. Behind a '-' at its end stand five letters that are drawn, "
-     "such as train-x7k2p, so that two creates do not share a name."},
+     "Name of the job, and what its pods' names begin with. Behind a '-' at its end muster puts five random letters "
+     "or digits, such as train-x7k2p, so that two creates do not share a name."},
     {"image", "IMAGE", "Job", "Image that holds muster and the program; for dockerfile the one to put muster into."},
     {"nodes", "N", "Job", "Nodes of the job, each a pod. Default: 1."},
     {"grace", "SECONDS", "Job",
@@ -50,7 +50,7 @@ constexpr auto kTable = std::to_array<Option>({
      kInto<&ManifestRequest::port, read_number<1, 65'535, "a port">>},
     {"token-secret", "NAME", "Job",
      "Secret of Kubernetes whose key 'token' the agents share. Default: the job's name with -token; for volcano the "
-     "key of its ssh plugin, for slurm one that the script draws, for mpijob, pbs and lsf one that muster draws.",
+     "key of its ssh plugin, for slurm a random one of the script, for mpijob, pbs and lsf a random one of muster.",
      kInto<&ManifestRequest::token_secret, render::read_object_name>},
     {"no-token", nullptr, "Job", "Agents share no secret: whoever reaches the port can join."},
     {"namespace", "NAME", "Job", "Namespace of Kubernetes. Default: kubectl's.",
@@ -75,7 +75,7 @@ constexpr auto kTable = std::to_array<Option>({
      kAppend<&ManifestRequest::image_pull_secrets, render::read_object_name>},
     {"service-account", "NAME", "Each node", "Service account of the pods. Default: the namespace's.",
      kInto<&ManifestRequest::service_account, render::read_object_name>},
-    {"devices", "N", "Each node", "Accelerators, and so many workers. Default: 8.",
+    {"devices", "N", "Each node", "Accelerators, and workers: one for each. Default: 8.",
      kInto<&PodNeeds::devices, read_number<0, 4'096, "a number of accelerators">>},
     {"device-kind", "KIND", "Each node", "Whose: nvidia (the default), ascend or amd.", kReadByCode,
      "nvidia ascend amd"},
@@ -88,9 +88,8 @@ constexpr auto kTable = std::to_array<Option>({
      "node.",
      kInto<&PodNeeds::cpus, render::read_quantity>},
     {"memory", "SIZE", "Each node",
-     "Memory, such as 512Gi, which is the limit, too. Default: 1Gi for each worker and no limit; for slurm, pbs and "
-     "lsf "
-     "what the site gives.",
+     "Memory, such as 512Gi, which is the limit, too. Default: 1Gi for each worker and no limit; for slurm all "
+     "memory of the node, for pbs and lsf what the site gives.",
      kInto<&PodNeeds::memory, render::read_memory>},
     {"shared-memory", "SIZE", "Each node",
      "Most that /dev/shm may hold, such as 64Gi; it counts as memory. Default: what the node allows.",

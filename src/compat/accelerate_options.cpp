@@ -40,7 +40,7 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"module", 'm', nullptr, Same, "The script is the name of a Python module."},
     {"no_python", '\0', nullptr, Same, "The script is executed itself.", "no-python"},
     {"cpu", '\0', nullptr, Better,
-     "No accelerator is used. With --num_processes above 1 so many workers start, without mpirun."},
+     "No accelerator is used. With --num_processes above 1, that number of workers starts, without mpirun."},
     {"multi_gpu", '\0', nullptr, Same, "Several workers, also without accelerators."},
     {"use_deepspeed", '\0', nullptr, Same, "ACCELERATE_USE_DEEPSPEED, and what belongs to it."},
     {"use_fsdp", '\0', nullptr, Same, "ACCELERATE_USE_FSDP, and what belongs to it."},

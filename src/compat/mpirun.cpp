@@ -21,7 +21,7 @@ using enum OptionSupport;
 constexpr const char* kCount =
     "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots.";
 
-constexpr const char* kPerNode = "Processes on each node. With -np, at most so many.";
+constexpr const char* kPerNode = "Processes on each node. With -np, the most on a node.";
 
 constexpr const char* kHosts =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A host without a number "
