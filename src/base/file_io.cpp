@@ -151,7 +151,7 @@ bool is_open_to_renames(const struct stat& folder) {
   return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (folder.st_mode & S_ISVTX) == 0;
 }
 
-Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode) {
+Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode, OnDisk on_disk) {
   const std::string made = path + ".new";
   (void)::unlink(made.c_str());  // of a run that was killed, or a stranger's pipe, at which we would wait
   const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
@@ -159,8 +159,10 @@ Result<> write_whole_file(const std::string& path, std::string_view text, mode_t
     return system_error("cannot write '" + path + "'", errno);
   }
   const auto written = write_all(file.get(), text);
-  const int failed = written.missing > 0 ? written.error_number : ::rename(made.c_str(), path.c_str()) != 0 ? errno : 0;
-  if (failed != 0) {
+  const bool is_done = written.missing == 0 && (on_disk == OnDisk::Later || ::fsync(file.get()) == 0) &&
+                       ::rename(made.c_str(), path.c_str()) == 0;
+  if (!is_done) {
+    const int failed = written.missing > 0 ? written.error_number : errno;
     (void)::unlink(made.c_str());  // such as an empty one on a full disk
     return system_error("cannot write '" + path + "'", failed);
   }

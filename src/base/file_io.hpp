@@ -117,9 +117,16 @@ bool is_open_to_renames(const struct stat& folder);
 
 inline constexpr mode_t kPrivateFileMode = 0600;
 
+/// When a written file is on its disk, which takes some milliseconds.
+enum class OnDisk {
+  Later,
+  Now
+};
+
 /// Writes a small file atomically: writes a new file "PATH.new" with these permissions, and renames it over the old
 /// one. Follows no link, and opens nothing that is there: "PATH.new" is removed first. Blocks as long as the file system hangs. Fails with `System`.
-[[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode = kPrivateFileMode);
+[[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode = kPrivateFileMode,
+                                        OnDisk on_disk = OnDisk::Later);
 
 /// Returns the text of the file at a path, or empty when it cannot be read. Passed to code that decides by the
 /// content of files, so that this code opens none.

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -62,13 +61,8 @@ bool has_ended(const gang::BadNode& node, const std::string& now) {
   return !node.until.empty() && node.until <= now;
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    lines.push_back(text.substr(0, text.find('\n')));
-    text.remove_prefix(std::min(text.size(), lines.back().size() + 1));
-  }
-  return lines;
+std::vector<std::string> lines_of(std::string_view text) {
+  return split(text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0)), '\n');
 }
 
 /// Follows the links of this user. Fails for a link of another user where all users may write.
@@ -124,15 +118,7 @@ Result<> replace_file(const std::string& place, const std::string& text) {
   constexpr mode_t kRights = 0777;
   struct stat status {};
   const mode_t mode = ::stat(place.c_str(), &status) == 0 ? status.st_mode & kRights : kReadByAll;
-  const std::string made = place + ".made";
-  TRY(write_whole_file(made, text, mode));
-  const UniqueFd file(::open(made.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file || ::fsync(file.get()) != 0 || ::rename(made.c_str(), place.c_str()) != 0) {
-    const int failed = errno;
-    (void)::unlink(made.c_str());
-    return system_error("cannot write the list of bad nodes '" + place + "'", failed);
-  }
-  return {};
+  return write_whole_file(place, text, mode, OnDisk::Now);
 }
 
 }  // namespace
@@ -145,7 +131,7 @@ bool is_machine_name(std::string_view name) {
 
 BadNodes parse_bad_nodes(std::string_view text, WallTime now) {
   BadNodes found;
-  for (const std::string_view line : lines_of(text)) {
+  for (const std::string& line : lines_of(text)) {
     auto node = read_line(line);
     if (node && !has_ended(*node, utc_text(now))) {
       node->reason = visible_line(node->reason);
@@ -165,7 +151,7 @@ std::string with_bad_node(std::string_view text, const gang::BadNode& node, Wall
     return std::string(text);
   }
   std::string changed(text.empty() ? kHead : "");
-  for (const std::string_view line : lines_of(text)) {
+  for (const std::string& line : lines_of(text)) {
     const auto known = is_remark(line) ? std::nullopt : read_line(line);
     if (!known || !(has_ended(*known, utc_text(now)) || known->machine == node.machine)) {
       changed.append(line).append("\n");
