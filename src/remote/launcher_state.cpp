@@ -38,7 +38,7 @@ LauncherState::LauncherState(std::vector<std::string> hosts) {
 }
 
 std::string LauncherState::name_of(std::size_t node) const {
-  return "node " + std::to_string(node) + " (" + nodes_[node].host + ")";
+  return describe_node(NodeRank{static_cast<int>(node)}, nodes_[node].host);
 }
 
 std::vector<std::size_t> LauncherState::nodes_that_have_not_come() const {

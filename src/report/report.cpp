@@ -48,7 +48,7 @@ ProcessNames names_with(const Outcome& outcome, WorkerOutcome wanted) {
 
 std::string describe_first_failure(const Failure& failure, int attempt) {
   const std::string who = name_of_failed(failure);
-  const std::string place = "node " + to_string(failure.node) + " (" + failure.host + ")";
+  const std::string place = describe_node(failure.node, failure.host);
   if (!failure.service.empty()) {
     return who + " failed first: " + place + ", " + failure.start_error;
   }
@@ -143,7 +143,7 @@ std::string describe_places(const AlikeFailures& alike) {
   }
   const std::string who = alike.size() == 1 ? name_of_failed(first) : names.describe();
   const std::string where = nodes.size() == 1
-                                ? "node " + to_string(first.node) + " (" + first.host + ")"
+                                ? describe_node(first.node, first.host)
                                 : "nodes " + describe_ranges(std::vector<int>(nodes.begin(), nodes.end()));
   return who + ", " + where;
 }
@@ -336,7 +336,7 @@ void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
   }
   std::string late;
   for (const Arrival& arrival : gang.slowest) {
-    late += (late.empty() ? "" : ", ") + ("node " + to_string(arrival.node)) + " (" + arrival.host + ") after " +
+    late += (late.empty() ? "" : ", ") + describe_node(arrival.node, arrival.host) + " after " +
             format_seconds(arrival.seconds) + " s";
   }
   lines.push_back({Level::Info,
@@ -510,8 +510,8 @@ std::vector<std::string> hints(const Outcome& outcome) {
         "others lose with it; let rank 0 wait for them, such as in a barrier, or let the leader "
         "serve it: --store agent");
   } else if (const auto& leaver = outcome.end.left_early) {
-    advice.push_back("rank " + to_string(leaver->global_rank) + ", node " + to_string(leaver->node) + " (" +
-                     leaver->host + "), had ended with 0 after " + format_seconds(leaver->run_time_seconds) +
+    advice.push_back("rank " + to_string(leaver->global_rank) + ", " + describe_node(leaver->node, leaver->host) +
+                     ", had ended with 0 after " + format_seconds(leaver->run_time_seconds) +
                      " s, of its own accord: the others then find its connections closed");
   }
   return advice;

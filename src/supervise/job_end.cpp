@@ -110,7 +110,7 @@ std::string describe_status(const Failure& failure) {
 }
 
 std::string describe_failure(const Failure& failure) {
-  const std::string who = name_of_failed(failure) + " on node " + to_string(failure.node) + " (" + failure.host + ")";
+  const std::string who = name_of_failed(failure) + " on " + describe_node(failure.node, failure.host);
   if (!failure.service.empty()) {
     return who + " failed";
   }
@@ -217,7 +217,7 @@ std::string describe_exit(const JobEnd& end) {
     return code;
   }
   const Failure& first = *end.first_failure;
-  const std::string place = end.gang.nodes == 1 ? "" : " on node " + to_string(first.node) + " (" + first.host + ")";
+  const std::string place = end.gang.nodes == 1 ? "" : " on " + describe_node(first.node, first.host);
   const std::string first_failure = first.knows_order ? "the first failure" : "probably the first failure";
   return code + ": " + (first.was_asked ? "" : "that of ") + name_of_failed(first) + place +
          (first.was_asked ? " is " : ", ") + first_failure;
