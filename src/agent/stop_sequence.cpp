@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace muster {
@@ -111,10 +112,10 @@ void StopSequence::ask_left() {
 /// half of the grace to hear of the request by it; a second signal could end its save.
 void StopSequence::ask(std::vector<std::vector<Process>> programs) {
   for (std::vector<Process>& one : programs) {
-    const std::vector<Process> left = take_left_to_handlers(one, request_.signal);
-    sweeper_.note_sent(left, request_.signal);
-    left_.insert(left_.end(), left.begin(), left.end());
-    readers_.merge(readers_of_others(one, request_.signal));
+    Unasked unasked = take_unasked(one, request_.signal);
+    sweeper_.note_sent(unasked.to_handlers, request_.signal);
+    std::ranges::move(unasked.to_handlers, std::back_inserter(left_));
+    readers_.merge(unasked.readers);
     std::erase_if(one, [this](const Process& program) {
       return readers_.contains(program.pid) || (is_notice_ && !survives(program.pid, request_.signal));
     });

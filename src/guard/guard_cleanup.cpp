@@ -94,9 +94,7 @@ void GuardCleanup::send_stop_signal(int signal) const {
   if (!workers.empty()) {
     page_.note({signal, std::chrono::steady_clock::now(), ended_children(agent_)});
     std::vector<Process> programs = through_shells(workers, all, runs_shell);
-    (void)take_left_to_handlers(programs, signal);
-    const std::set<pid_t> readers = readers_of_others(programs, signal);
-    std::erase_if(programs, [&](const Process& one) { return readers.contains(one.pid); });
+    (void)take_unasked(programs, signal);
     (void)Sweeper(agent_).send_stop_signal(programs, signal);
   }
 }

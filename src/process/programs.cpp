@@ -117,6 +117,26 @@ std::set<pid_t> left_to_handlers(const std::vector<Process>& programs, int signa
   return left;
 }
 
+/// See `Unasked`.
+std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal) {
+  std::set<pid_t> readers;
+  const auto writers = programs.size() < 2 ? std::multimap<std::string, pid_t>() : writers_of(programs);
+  const auto goes_on = [&](pid_t pid) { return readers.contains(pid) || survives(pid, signal); };
+  const auto reads_from_one_that_goes_on = [&](const Process& one) {
+    const std::string input = link_of(one.pid, "fd/0");
+    const auto [first, last] = writers.equal_range(input);
+    return input.starts_with("pipe:") && !goes_on(one.pid) &&
+           std::any_of(first, last, [&](const auto& writer) { return goes_on(writer.second); });
+  };
+  for (bool has_new = !writers.empty(); has_new;) {  // again for `train | grep loss | tee log`
+    has_new = false;
+    for (const Process& one : programs) {
+      has_new = (reads_from_one_that_goes_on(one) && readers.insert(one.pid).second) || has_new;
+    }
+  }
+  return readers;
+}
+
 }  // namespace
 
 bool runs_shell(const Process& process) {
@@ -154,25 +174,6 @@ std::vector<Process> through_shells(const std::vector<Process>& tops, const std:
   return programs;
 }
 
-std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal) {
-  std::set<pid_t> readers;
-  const auto writers = programs.size() < 2 ? std::multimap<std::string, pid_t>() : writers_of(programs);
-  const auto goes_on = [&](pid_t pid) { return readers.contains(pid) || survives(pid, signal); };
-  const auto reads_from_one_that_goes_on = [&](const Process& one) {
-    const std::string input = link_of(one.pid, "fd/0");
-    const auto [first, last] = writers.equal_range(input);
-    return input.starts_with("pipe:") && !goes_on(one.pid) &&
-           std::any_of(first, last, [&](const auto& writer) { return goes_on(writer.second); });
-  };
-  for (bool has_new = !writers.empty(); has_new;) {  // again for `train | grep loss | tee log`
-    has_new = false;
-    for (const Process& one : programs) {
-      has_new = (reads_from_one_that_goes_on(one) && readers.insert(one.pid).second) || has_new;
-    }
-  }
-  return readers;
-}
-
 std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal) {
   if (programs.size() < 2 || signal == SIGINT) {  // shells catch SIGINT themselves
     return {};
@@ -183,6 +184,12 @@ std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int s
   std::vector<Process> taken(begin, programs.end());
   programs.erase(begin, programs.end());
   return taken;
+}
+
+Unasked take_unasked(std::vector<Process>& programs, int signal) {
+  Unasked unasked{take_left_to_handlers(programs, signal), readers_of_others(programs, signal)};
+  std::erase_if(programs, [&](const Process& one) { return unasked.readers.contains(one.pid); });
+  return unasked;
 }
 
 std::vector<Process> informed_programs(const std::vector<Process>& programs,

@@ -25,14 +25,20 @@ bool survives(pid_t pid, int signal);
 std::vector<Process> through_shells(const std::vector<Process>& tops, const std::vector<Process>& all,
                                     const std::function<bool(const Process&)>& is_a_shell);
 
-/// Those of a worker's programs that the signal would end, and that read what another one writes which it does not end,
-/// such as `tee`. They end with their input; if they ended first, the other one could not write while it saves.
-std::set<pid_t> readers_of_others(const std::vector<Process>& programs, int signal);
-
 /// Takes out of a worker's programs what waits for a shell's handler: what the shell has started in the background, if it has
 /// a handler for the signal and waits for nothing else. That handler may pass the signal on, or tell them by another way. Nothing for
 /// SIGINT, which shells catch without a handler of the script.
 std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal);
+
+/// Programs that a request to end does not go to.
+struct Unasked {
+  std::vector<Process> to_handlers;  ///< see `take_left_to_handlers`
+  /// Those that the signal would end, and that read what another one writes which it does not end, such as `tee`. They end
+  /// with their input; if they ended first, the other one could not write while it saves.
+  std::set<pid_t> readers;
+};
+/// Takes them out of a worker's programs.
+Unasked take_unasked(std::vector<Process>& programs, int signal);
 
 /// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that
 /// ended would take the rank with it, and `tee` the output of its program. Pure.
