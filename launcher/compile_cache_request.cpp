@@ -4,6 +4,7 @@
 #include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "compile_cache/cache_table.hpp"
+#include "environment/mounts.hpp"
 #include "process/helper_process.hpp"
 #include "requests.hpp"
 
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -27,20 +27,13 @@ constexpr std::size_t kMostPasswords = std::size_t{1} << 20U;  // bytes
 
 /// Why a folder on this file system would not help: it takes the job's memory, or it is no disk of this node. Empty: it would.
 std::string problem_of_disk(const std::string& place) {
-  constexpr auto kNetworks =
-      std::to_array<unsigned long>({NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CEPH_SUPER_MAGIC, V9FS_MAGIC,
-                                    0xFF534D42UL,    // CIFS
-                                    0xFE534D42UL,    // SMB 2
-                                    0x0BD00BD0UL,    // Lustre
-                                    0x47504653UL,    // GPFS
-                                    0x19830326UL});  // BeeGFS
   struct statfs disk {};
   if (::statfs(place.c_str(), &disk) != 0) {
     return system_error("it cannot be read", errno).message;
   }
   const auto type = static_cast<unsigned long>(disk.f_type) & 0xFFFFFFFFUL;
   return type == TMPFS_MAGIC || type == RAMFS_MAGIC ? "it takes the job's memory"
-         : contains(kNetworks, type)                ? "it is no disk of this node"
+         : !network_type_of(place).empty()          ? "it is no disk of this node"
                                                     : "";
 }
 
