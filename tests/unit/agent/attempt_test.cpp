@@ -1,6 +1,7 @@
 // An attempt with real processes, and services that the templates do not have yet.
 #include "agent/attempt.hpp"
 
+#include "run/run_fixture.hpp"
 #include "supervise/first_failure.hpp"
 
 #include <boost/asio/post.hpp>
@@ -82,7 +83,7 @@ class SeesTheFirstEnd : public Service {
 };
 
 /// Two workers that would run for ten minutes.
-class AttemptTest : public testing::Test {
+class AttemptTest : public RunFixture {
  protected:
   /// `script` replaces the program of the first worker, unless it is empty.
   static LaunchPlan plan(const std::string& script) {
@@ -126,15 +127,6 @@ class AttemptTest : public testing::Test {
     ASSERT_TRUE(first_end_.is_over) << "the workers were not ended within 20 s";
   }
 
-  std::map<std::string, std::string> variables_;
-  std::string marker_ = "attempt-test";
-  std::string no_folder_;
-  RunOptions options_;
-  Inherited inherited_;
-  JobPlan job_;
-  ExitReport exit_report_;
-  RunContext run_{job_,    options_,   inherited_, variables_, exit_report_,
-                  marker_, no_folder_, no_folder_, no_folder_, no_folder_};
   boost::asio::io_context io_;
   GuardSharedMemory& page_ = **GuardSharedMemory::make();
   HelperProcesses helpers_{page_};

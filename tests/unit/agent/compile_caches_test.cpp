@@ -1,6 +1,8 @@
 // When new entries of compilers' caches are kept.
 #include "agent/compile_caches.hpp"
 
+#include "run/run_fixture.hpp"
+
 #include <gtest/gtest.h>
 
 #include <stdlib.h>
@@ -19,7 +21,7 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 /// A node with a folder and a store.
-class CompileCachesTest : public testing::Test {
+class CompileCachesTest : public RunFixture {
  protected:
   CompileCachesTest() {
     top_ = ::mkdtemp(top_.data());
@@ -73,14 +75,6 @@ class CompileCachesTest : public testing::Test {
   }
 
   std::string top_ = ::testing::TempDir() + "caches_XXXXXX";
-  std::map<std::string, std::string> variables_;
-  std::string nothing_;
-  RunOptions options_;
-  Inherited inherited_;
-  JobPlan job_;
-  ExitReport exit_report_;
-  RunContext run_{job_,     options_, inherited_, variables_, exit_report_,
-                  nothing_, nothing_, nothing_,   nothing_,   nothing_};
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
   CompileCaches caches_{io_, helpers_, run_};

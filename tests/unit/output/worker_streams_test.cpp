@@ -1,6 +1,8 @@
 // Bytes that reach the log files, with real pipes and files and no worker.
 #include "output/worker_streams.hpp"
 
+#include "run/run_fixture.hpp"
+
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -21,7 +23,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 /// The streams of one node's workers, which go to files only.
-class WorkerStreamsTest : public testing::Test {
+class WorkerStreamsTest : public RunFixture {
  protected:
   WorkerStreamsTest() {
     std::string folder = fs::temp_directory_path() / "muster_streams_XXXXXX";
@@ -127,16 +129,7 @@ class WorkerStreamsTest : public testing::Test {
 
   fs::path folder_;
   SelectionOptions selection_;
-  RunOptions options_;
   LaunchPlan plan_;
-  std::map<std::string, std::string> variables_;
-  std::string log_folder_;
-  std::string unused_;
-  JobPlan job_;
-  Inherited inherited_;
-  ExitReport exit_report_;
-  RunContext run_{job_,    options_,    inherited_, variables_, exit_report_,
-                  unused_, log_folder_, unused_,    unused_,    unused_};
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
   OutputQueues queues_{io_, helpers_, 5s};
