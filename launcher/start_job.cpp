@@ -160,8 +160,8 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
   return std::make_shared<const gang::GangKey>(std::move(*key));
 }
 
-/// The bad nodes of earlier jobs. Their file cannot hold up the job.
-std::vector<gang::BadNode> read_bad_nodes(const std::string& path) {
+/// Their file cannot hold up the job.
+std::vector<gang::BadNode> bad_nodes_of_earlier_jobs(const std::string& path) {
   constexpr std::chrono::seconds kReadTimeout{2};
   constexpr const char* kRead = "=";
   const auto work = [&]() -> std::string {
@@ -204,7 +204,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   if (!options.bad_nodes.empty() && setup.lead != gang::Lead::Never) {
     std::error_code failed;  // a relative path stays relative when there is no working directory
     config.options.bad_nodes = std::filesystem::absolute(options.bad_nodes, failed).string();
-    config.bad_nodes = read_bad_nodes(config.options.bad_nodes);
+    config.bad_nodes = bad_nodes_of_earlier_jobs(config.options.bad_nodes);
   }
   config.version = MUSTER_VERSION;
   config.host = cluster.master_address;

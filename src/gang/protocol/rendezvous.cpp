@@ -17,7 +17,7 @@ void Rendezvous::gather(Instant now) {
   gang_.state = LeaderState::Rendezvous;
   pending_.clear();
   start_due_.reset();
-  waits_for_facts_ = false;
+  waits_for_preflight_ = false;
   timer_.begin(now);
   if (end_for_missing_nodes(now)) {
     return;
@@ -89,16 +89,16 @@ void Rendezvous::try_start(Instant now) {
     return;
   }
   timer_.note_enough(is_enough_ready() && !is_pending(), awaits_nodes(), now);
-  const bool has_waited_for_facts = std::exchange(waits_for_facts_, false);
+  const bool has_waited_for_preflight = std::exchange(waits_for_preflight_, false);
   if (!timer_.is_last_call_over(now)) {
     start_due_.reset();
   } else if (!is_seat_in_doubt(now)) {
-    waits_for_facts_ = preflight_.holds_back(now);
-    waits_for_port_ = !waits_for_facts_;
+    waits_for_preflight_ = preflight_.holds_back(now);
+    waits_for_port_ = !waits_for_preflight_;
   }
   if (waits_for_port_) {
     gang_.actions.emplace_back(ReservePort{});
-  } else if (has_waited_for_facts && !waits_for_facts_) {
+  } else if (has_waited_for_preflight && !waits_for_preflight_) {
     timer_.begin(now);  // a node is missing now: the time that the others took for their answers is not its own
   }
 }
@@ -175,11 +175,11 @@ bool Rendezvous::take_port(const PortReserved& reserved, Instant now) {
 }
 
 void Rendezvous::on_tick(Instant now) {
-  if (!waits_for_facts_) {
+  if (!waits_for_preflight_) {
     report_progress(now);
   }
   try_start(now);
-  if (gang_.state == LeaderState::Rendezvous && !waits_for_port_ && !waits_for_facts_ && !start_due_) {
+  if (gang_.state == LeaderState::Rendezvous && !waits_for_port_ && !waits_for_preflight_ && !start_due_) {
     if (is_pending() && timer_.is_pending_in_vain(now)) {
       goodbye_.conclude(make_end(EndKind::Incomplete, "waited " + whole_seconds(gang_.config.options.inputs_timeout) +
                                                           " in vain: " + pending_),
@@ -193,7 +193,7 @@ void Rendezvous::on_tick(Instant now) {
 }
 
 std::optional<Instant> Rendezvous::next_wake() const {
-  return waits_for_port_ || waits_for_facts_ || start_due_ ? std::nullopt : std::optional(timer_.next_wake());
+  return waits_for_port_ || waits_for_preflight_ || start_due_ ? std::nullopt : std::optional(timer_.next_wake());
 }
 
 /// "3 of 4 nodes came within 60 s: node 2 never connected". Where workers are counted, the number of nodes is

@@ -74,7 +74,7 @@ class Rendezvous {
   RendezvousTimer timer_;
   bool has_unable_node_ = false;  ///< once true, all nodes are looked at
   bool waits_for_port_ = false;
-  bool waits_for_facts_ = false;      ///< `Preflight` holds the start back
+  bool waits_for_preflight_ = false;  ///< `Preflight` holds the start back
   std::optional<Instant> start_due_;  ///< time since when only a claimed seat delays the start
   std::string pending_;               ///< why the seated nodes cannot start yet
   std::vector<LinkId> pending_for_;   ///< the nodes that `pending_` is about
