@@ -180,23 +180,11 @@ Result<std::string> read_kind(const Settings& settings) {
   return found;
 }
 
-/// A '-' and five letters or digits as Kubernetes draws them: none that make a word.
-Result<std::string> drawn_ending() {
-  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
-  constexpr int kLength = 5;
-  std::uint64_t number = TRY(random_number());
-  std::string ending = "-";
-  for (int i = 0; i < kLength; ++i) {
-    ending += kLetters[number % kLetters.size()];
-    number /= kLetters.size();
-  }
-  return ending;
-}
-
 /// Reads the name; a '-' at its end is drawn out.
 Result<> read_job_name(ManifestRequest& request, const Sourced<std::string>& given) {
   const bool is_drawn = given.value.size() > 1 && given.value.ends_with('-');
-  const std::string ending = is_drawn ? TRY(drawn_ending()) : std::string();
+  // As Kubernetes draws them: none that make a word.
+  const std::string ending = is_drawn ? "-" + TRY(random_word("bcdfghjklmnpqrstvwxz2456789", 5)) : std::string();
   const std::size_t most = kMostOfHostName - render::last_suffix(request.kind, request.nodes).size() - ending.size();
   request.name = TRY(
       render::read_name({is_drawn ? given.value.substr(0, given.value.size() - 1) : given.value, given.source}, most));

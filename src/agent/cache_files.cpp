@@ -298,12 +298,6 @@ std::optional<std::string> read_settled(const Root& root, const CacheFile& file,
   return is_whole ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
-/// The content of a file that may be kept; empty: it may not.
-std::optional<std::string> read_whole(const Root& root, const CacheFile& file, unsigned& mode) {
-  auto content = read_settled(root, file, mode);
-  return content && is_whole_program(file.path, *content) ? std::move(content) : std::nullopt;
-}
-
 struct Content {
   PackEntry entry;
   std::string bytes;
@@ -358,8 +352,9 @@ Result<> add_files(PackWriter& writer, const NewFiles& added, const Root& root, 
     if (std::chrono::steady_clock::now() > added.end) {
       return std::nullopt;
     }
-    auto bytes = read_whole(root, file, mode);
-    return bytes ? std::optional(Content{{file.path, 0, mode, file.mtime, {}}, std::move(*bytes)}) : std::nullopt;
+    auto bytes = read_settled(root, file, mode);
+    const bool may_be_kept = bytes && is_whole_program(file.path, *bytes);
+    return may_be_kept ? std::optional(Content{{file.path, 0, mode, file.mtime, {}}, std::move(*bytes)}) : std::nullopt;
   };
   TRY(add_items(writer, added.files, read));
   for (const PackEntry& entry : writer.index().entries) {

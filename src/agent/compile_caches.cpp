@@ -92,10 +92,6 @@ void CompileCaches::keep_later() {
   });
 }
 
-void CompileCaches::on_notice() {
-  keep({});
-}
-
 void CompileCaches::end_attempt(bool has_succeeded) {
   workers_run_ = false;
   keep(std::chrono::system_clock::now() - (has_succeeded ? std::chrono::seconds(0) : compile_cache::kSettled));

@@ -33,7 +33,7 @@ class CompileCaches {
   /// Node 0 keeps what is new, from time to time.
   void begin_attempt(const LaunchPlan& plan);
   /// The job is to give way.
-  void on_notice();
+  void on_notice() { keep({}); }
   /// No worker is left. What a worker has written last may be whole only if all have succeeded.
   void end_attempt(bool has_succeeded);
   /// The job ends. Calls `then` when nothing is kept any more, after `most_time` at the latest.

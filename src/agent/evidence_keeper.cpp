@@ -4,6 +4,7 @@
 
 #include "agent/hang/recorder_dumps.hpp"
 #include "agent/rank_folders.hpp"
+#include "agent/run_folder.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -266,14 +267,6 @@ std::string find_core(const EndedWithCore& core) {
   return answer;
 }
 
-/// The field up to the next '\0', taken from its beginning.
-std::string take_field(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\0'), text.size());
-  std::string field(text.substr(0, end));
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return field;
-}
-
 /// The fields in front of those of `describe_copy`.
 std::string name_source(GlobalRank rank, int attempt, Kind kind) {
   return to_string(rank) + '\0' + std::to_string(attempt) + '\0' + name_of(kind) + '\0';
@@ -295,12 +288,8 @@ int read_number(const std::string& text) {
 }  // namespace
 
 std::string default_dump_folder(const std::map<std::string, std::string>& variables) {
-  const auto value_of = [&](const char* name) {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::string() : found->second;
-  };
-  const std::string home = value_of("HOME");
-  const std::string cache = value_of("XDG_CACHE_HOME");
+  const std::string home = value_at(variables, "HOME");
+  const std::string cache = value_at(variables, "XDG_CACHE_HOME");
   return !cache.empty() ? cache + "/torch" : home.empty() ? std::string() : home + "/.cache/torch";
 }
 
@@ -406,9 +395,7 @@ void EvidenceKeeper::end_attempt(const LaunchPlan& plan, const std::vector<Worke
 }
 
 void EvidenceKeeper::copy(Lot lot) {
-  const auto temporary = run_.variables.find("TMPDIR");
-  const EvidencePlaces places{lot.log_folder, default_dump_folder(run_.variables),
-                              temporary == run_.variables.end() ? "/tmp" : temporary->second};
+  const EvidencePlaces places{lot.log_folder, default_dump_folder(run_.variables), temporary_folder(run_.variables)};
   const auto work = [lot = std::move(lot), places] {
     std::string answer;
     for (const EvidenceFolder& folder : lot.folders) {
@@ -427,13 +414,11 @@ void EvidenceKeeper::note(const HelperTask::Answer& answer) {
     log_warning("what the workers have written about their end is not kept: a file system does not answer");
     return;
   }
-  for (std::string_view rest = *answer; !rest.empty();) {
-    KeptEvidence one;
-    one.global_rank = GlobalRank{read_number(take_field(rest))};
-    one.attempt = read_number(take_field(rest));
-    one.kind = take_field(rest);
-    one.path = take_field(rest);
-    one.remark = take_field(rest);
+  constexpr std::size_t kFields = 5;
+  const std::vector<std::string> fields = split(*answer, '\0');
+  for (std::size_t i = 0; i + kFields <= fields.size(); i += kFields) {
+    KeptEvidence one{GlobalRank{read_number(fields[i])}, read_number(fields[i + 1]), fields[i + 2], fields[i + 3],
+                     fields[i + 4]};
     if (!one.path.empty() || !one.remark.empty()) {
       kept_.push_back(std::move(one));
     }

@@ -1,6 +1,7 @@
 // Knows what of this node only the agent knows; src/preflight reads the rest.
 #include "agent/facts_reporter.hpp"
 
+#include "base/text.hpp"
 #include "compat/known_launchers.hpp"
 #include "environment/snapshot.hpp"
 #include "preflight/read_names.hpp"
@@ -121,9 +122,8 @@ void FactsReporter::describe(int number) {
 std::string FactsReporter::read() const {
   const auto& workers = run_.job.plan.workers;
   const bool has_program = !workers.empty() && !workers.front().argv.empty();
-  const auto path = run_.variables.find("PATH");
-  preflight::FactSources sources = local_sources(run_.inherited, has_program ? workers.front().argv.front() : "",
-                                                 path == run_.variables.end() ? "" : path->second);
+  preflight::FactSources sources =
+      local_sources(run_.inherited, has_program ? workers.front().argv.front() : "", value_at(run_.variables, "PATH"));
   sources.version = run_.job.gang.config.version;
   sources.memory_limit = run_.memory_group.limit;
   preflight::Facts facts = preflight::read_facts(sources);

@@ -85,9 +85,9 @@ JobControl::JobControl(ProcessLoop& loop, PendingWork& pending, const RunContext
       program_(program_of(run.job.plan)),
       folder_(current_folder()),
       server_(loop.io()),
-      status_question_{"", Timer(loop.io())},
-      stacks_question_{kStacks, Timer(loop.io())},
-      nccl_question_{kNcclToo, Timer(loop.io())},
+      status_question_{Timer(loop.io())},
+      stacks_question_{Timer(loop.io())},
+      nccl_question_{Timer(loop.io())},
       hangs_(loop, pending, run) {
   hangs_.quiet_seconds = [&reporter] { return quiet_seconds(reporter.describe_node()); };
   hangs_.gather = std::bind_front(&JobControl::gather, this);
@@ -115,13 +115,11 @@ void JobControl::start() {
 void JobControl::end(const std::string& why) {
   end_ = why;
   is_stopping_ = true;
-  for (const Reply& reply : std::exchange(suspend_replies_, {})) {
-    reply(control::write_answer({{"end", why}}));
-  }
+  answer_suspends({{"end", why}});
   hangs_.stop();
-  answer(status_question_, "the job is ending: " + why);
-  answer(stacks_question_, "the job is ending: " + why);
-  answer(nccl_question_, "the job is ending: " + why);
+  for (Question* const question : {&status_question_, &stacks_question_, &nccl_question_}) {
+    answer(*question, "the job is ending: " + why);
+  }
   hangs_.hook().end();
 }
 
@@ -142,9 +140,7 @@ void JobControl::begin_attempt(LaunchPlan& plan) {
 void JobControl::note_stopping() {
   is_stopping_ = true;
   hangs_.stop();
-  for (const Reply& reply : std::exchange(suspend_replies_, {})) {
-    reply(control::write_answer({{"end", kWorkersAreEnding}}));
-  }
+  answer_suspends({{"end", kWorkersAreEnding}});
 }
 
 // --- Requests -----------------------------------------------------------------------------------
@@ -154,7 +150,7 @@ void JobControl::take(const control::HelloRequest& /*request*/, const ucred& /*c
 }
 
 void JobControl::take(const control::StatusRequest& /*request*/, const ucred& /*client*/, const Reply& reply) {
-  ask_nodes(status_question_, [this, reply](const std::string& why_not) {
+  ask_nodes(status_question_, "", [this, reply](const std::string& why_not) {
     reply(why_not.empty() ? control::write_answer(status_answer()) : control::write_refusal(why_not));
   });
 }
@@ -163,7 +159,7 @@ void JobControl::take(const control::StacksRequest& request, const ucred& /*clie
   const bool asks_nccl = request.nccl != control::AskNccl::No;
   Question& question = asks_nccl ? nccl_question_ : stacks_question_;
   const char* const with_nccl = request.nccl == control::AskNccl::Always ? kNcclOfAnyVersion : kNcclToo;
-  ask_about_stacks(question, asks_nccl ? with_nccl : kStacksAndRecorders, [=, this, &question](const auto& why_not) {
+  ask_nodes(question, asks_nccl ? with_nccl : kStacksAndRecorders, [=, this, &question](const auto& why_not) {
     if (!why_not.empty()) {
       reply(control::write_refusal(why_not));
       return;
@@ -223,7 +219,8 @@ void JobControl::take(const control::SavedRequest& request, const ucred& client,
 
 // --- The state of the job -----------------------------------------------------------------------
 
-void JobControl::ask_nodes(Question& question, std::function<void(const std::string& why_not)> then) {
+/// A question that is being asked already stays as it is.
+void JobControl::ask_nodes(Question& question, const char* what, std::function<void(const std::string& why_not)> then) {
   question.waiting.push_back(std::move(then));
   if (question.waiting.size() > 1) {
     return;
@@ -238,16 +235,7 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
                            "may hang"
                          : "");
   });
-  gang_.notify(gang::StatusQuery{question.number, question.what});
-}
-
-/// A question that is being asked already stays as it is.
-void JobControl::ask_about_stacks(Question& question, const char* what,
-                                  std::function<void(const std::string& why_not)> then) {
-  if (question.waiting.empty()) {
-    question.what = what;
-  }
-  ask_nodes(question, std::move(then));
+  gang_.notify(gang::StatusQuery{question.number, what});
 }
 
 void JobControl::take_status(const gang::StatusReport& status) {
@@ -330,9 +318,8 @@ json::object JobControl::notice_document() const {
 // --- Hangs --------------------------------------------------------------------------------------
 
 void JobControl::gather(bool asks_recorders, std::function<void(hang::Evidence)> then) {
-  ask_about_stacks(
-      stacks_question_, asks_recorders ? kStacksAndRecorders : kStacks,
-      [this, then = std::move(then)](const std::string& /*why_not*/) { then(evidence(stacks_question_)); });
+  ask_nodes(stacks_question_, asks_recorders ? kStacksAndRecorders : kStacks,
+            [this, then = std::move(then)](const std::string& /*why_not*/) { then(evidence(stacks_question_)); });
 }
 
 void JobControl::report(const hang::StallDetector::Step& step) {
@@ -385,8 +372,12 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
 
 void JobControl::confirm_notice(bool is_signal_caught) {
   is_signal_caught_ = is_signal_caught;
+  answer_suspends(notice_ ? json::object{{"notice", notice_document()}} : json::object());
+}
+
+void JobControl::answer_suspends(const json::object& document) {
   for (const Reply& reply : std::exchange(suspend_replies_, {})) {
-    reply(control::write_answer(notice_ ? json::object{{"notice", notice_document()}} : json::object()));
+    reply(control::write_answer(document));
   }
 }
 

@@ -60,9 +60,8 @@ class JobControl {
 
   /// A question to all nodes, asked once for all who want to know before the answer is complete.
   struct Question {
-    std::string what;  ///< see gang::StatusQuery
-    Timer timer;       ///< later answers are left out
-    int number = 0;    ///< see gang::StatusQuery; each time it is asked it is another one
+    Timer timer;     ///< later answers are left out
+    int number = 0;  ///< see gang::StatusQuery; each time it is asked it is another one
     /// Called with the answer, or at the end of the job with a reason for which there is none.
     std::vector<std::function<void(const std::string& why_not)>> waiting = {};
     std::vector<std::string> lines = {};  ///< of the nodes that have answered
@@ -78,8 +77,7 @@ class JobControl {
   void take(const control::WithdrawRequest& request, const ucred& client, const Reply& reply);
   void take(const control::SavedRequest& request, const ucred& client, const Reply& reply);
 
-  void ask_nodes(Question& question, std::function<void(const std::string& why_not)> then);
-  void ask_about_stacks(Question& question, const char* what, std::function<void(const std::string& why_not)> then);
+  void ask_nodes(Question& question, const char* what, std::function<void(const std::string& why_not)> then);
   void answer(Question& question, const std::string& why_not = "");
   static hang::Evidence evidence(const Question& question);
   json::object status_answer() const;
@@ -88,6 +86,7 @@ class JobControl {
   json::object stacks_answer(const hang::Evidence& evidence, const std::vector<std::string>& sentences) const;
   void gather(bool asks_recorders, std::function<void(hang::Evidence)> then);
   void report(const hang::StallDetector::Step& step);
+  void answer_suspends(const json::object& document);
   json::object job_document() const;
   json::object notice_document() const;
   std::string path_of(const char* name) const { return run_folder_ + "/" + name; }

@@ -45,25 +45,16 @@ std::string refusal_of(std::string_view head) {
 Result<std::optional<tcp::endpoint>> metrics_endpoint(const Sourced<std::string>& given) {
   const Endpoint parts = split_endpoint(given.value);
   const auto port = parse_integer(parts.port.value_or(""), 1, kMostPort);
-  const std::string expected = "an address such as 127.0.0.1:9400 or :9400, or a file";
   const bool is_number = given.value.find_first_not_of("0123456789") == std::string::npos;
   const bool is_url = given.value.find("://") != std::string::npos;
-  if (is_url || is_number) {
-    return wrong_value(given, expected);
-  }
-  if (given.value.find('/') != std::string::npos || given.value.find(':') == std::string::npos) {
+  const bool has_port = given.value.find('/') == std::string::npos && given.value.find(':') != std::string::npos;
+  if (!is_number && !is_url && !has_port) {
     return std::optional<tcp::endpoint>();
   }
-  if (!port) {
-    return wrong_value(given, expected);
-  }
-  if (parts.host.empty()) {
-    return std::optional(tcp::endpoint(tcp::v6(), static_cast<std::uint16_t>(*port)));
-  }
   ErrorCode error;
-  const auto address = boost::asio::ip::make_address(parts.host, error);
-  if (error) {
-    return wrong_value(given, expected);
+  const auto address = boost::asio::ip::make_address(parts.host.empty() ? "::" : parts.host, error);
+  if (!has_port || !port || error) {
+    return wrong_value(given, "an address such as 127.0.0.1:9400 or :9400, or a file");
   }
   return std::optional(tcp::endpoint(address, static_cast<std::uint16_t>(*port)));
 }

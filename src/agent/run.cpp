@@ -26,15 +26,6 @@
 namespace muster {
 namespace {
 
-std::string temporary_folder(const std::map<std::string, std::string>& variables) {
-  const auto folder = variables.find("TMPDIR");
-  const bool is_set = folder != variables.end() && !folder->second.empty();
-  const std::string path = is_set ? folder->second : "/tmp";
-  std::error_code failed;  // without a working directory a relative path stays what it is
-  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-  return failed ? path : whole.string();  // absolute, because workers may change their directory
-}
-
 /// Directory of log files if they are wanted and no --log-dir is given; otherwise empty.
 Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
   if (!options.needs_files() || !options.log_dir.empty()) {
@@ -59,19 +50,14 @@ struct Resources {
   const std::string& shared_path() const { return shared.path().empty() ? folder.path() : shared.path(); }
 };
 
-/// Usually called by the guard, which exits last.
-void remove_folders(Resources& resources) {
-  resources.folder.remove();
-  resources.shared.remove();
-  resources.ranks.remove();
-}
-
-/// Core files stay where they are: they are not copied.
+/// Usually called by the guard, which exits last. Core files stay where they are: they are not copied.
 void remove_folders(Resources& resources, int exit_code) {
   if (exit_code != 0) {
     (void)resources.ranks.keep_if(is_core_file);
   }
-  remove_folders(resources);
+  resources.folder.remove();
+  resources.shared.remove();
+  resources.ranks.remove();
 }
 
 /// Prefers shared memory, where no disk can block. MPI also needs a directory for programs, and shared memory is
@@ -97,18 +83,6 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
       " (TMPDIR names another place)");
 }
 
-/// Eight characters for the log directory's name, as Python's tempfile chooses them.
-Result<std::string> make_log_token() {
-  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
-  std::uint64_t number = TRY(random_number());
-  std::string token(8, '\0');
-  for (char& character : token) {
-    character = kCharacters[number % kCharacters.size()];
-    number /= kCharacters.size();
-  }
-  return token;
-}
-
 }  // namespace
 
 Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
@@ -116,7 +90,8 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
   TRY(check_descriptors(job));
   const std::string marker = TRY(make_marker());
   const std::string run_id = TRY(random_uuid());
-  const std::string log_token = TRY(make_log_token());
+  // For the log directory's name, as Python's tempfile chooses it.
+  const std::string log_token = TRY(random_word("abcdefghijklmnopqrstuvwxyz0123456789_", 8));
   Resources resources;
   const std::string temporary = temporary_folder(variables);
   resources.log_folder = TRY(choose_log_folder(options, temporary));
@@ -187,6 +162,14 @@ void remove_with_content(const std::string& path) {
 }
 
 }  // namespace
+
+std::string temporary_folder(const std::map<std::string, std::string>& variables) {
+  const std::string named = value_at(variables, "TMPDIR");
+  const std::string path = named.empty() ? "/tmp" : named;
+  std::error_code failed;  // without a working directory a relative path stays what it is
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  return failed ? path : whole.string();  // absolute, because workers may change their directory
+}
 
 Result<std::string> make_temporary_folder(const std::string& temporary_folder, const std::string& name) {
   constexpr std::chrono::seconds kTimeout{1};

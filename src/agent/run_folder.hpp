@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 
+#include <map>
 #include <string>
 
 namespace muster {
@@ -39,6 +40,9 @@ bool is_in_memory(const std::string& path);
 /// Creates the directory in shared memory again if it is gone: at logout the user's shared memory may be cleared
 /// (logind.conf(5), RemoveIPC) while a job left in the background goes on.
 void make_again(const std::string& folder);
+
+/// TMPDIR of these variables, else /tmp, as an absolute path.
+std::string temporary_folder(const std::map<std::string, std::string>& variables);
 
 /// Creates a private directory "<temporary_folder>/<name>_XXXXXX". The error names the reason.
 [[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder, const std::string& name);

@@ -10,9 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -83,14 +81,6 @@ StandbyProcess::~StandbyProcess() {
 bool StandbyProcess::has_ended() const {
   pollfd end{pidfd_.get(), POLLIN, 0};
   return ::poll(&end, 1, 0) > 0;
-}
-
-std::uint64_t StandbyProcess::size() const {
-  const std::string pages = read_regular_file("/proc/" + std::to_string(pid_) + "/statm").value_or("");
-  const std::size_t second = pages.find(' ');
-  std::uint64_t count = 0;
-  (void)std::from_chars(pages.data() + std::min(second + 1, pages.size()), pages.data() + pages.size(), count);
-  return count * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::string StandbyProcess::obstacle(const SpawnRequest& worker, const OutputConnection& output) const {

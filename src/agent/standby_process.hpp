@@ -47,8 +47,6 @@ class StandbyProcess {
   int socket() const { return socket_.get(); }
   void note_ready() { is_ready_ = true; }
   bool is_ready() const { return is_ready_; }
-  /// Bytes of memory that it has, those that it shares among them.
-  std::uint64_t size() const;
 
   /// Why it cannot become this worker: "it has ended"; empty: it can.
   std::string obstacle(const SpawnRequest& worker, const OutputConnection& output) const;

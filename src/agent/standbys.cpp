@@ -365,7 +365,7 @@ void Standbys::end_making(std::size_t index, const std::string& why_not) {
   making_.reset();
   if (why_not.empty()) {
     worker.standby->note_ready();
-    size_ = std::max(size_ == kUsualSize ? 0 : size_, worker.standby->size());
+    size_ = std::max(size_ == kUsualSize ? 0 : size_, resident_bytes(worker.standby->pid()).value_or(0));
   } else {
     refuse(worker, why_not);
   }

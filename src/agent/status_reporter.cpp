@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -29,14 +28,6 @@ constexpr std::chrono::seconds kHelperTimeout{2};
 constexpr std::chrono::seconds kRecorderTime{5};
 /// Below the size limit of a message of the gang.
 constexpr std::size_t kMostLineBytes = std::size_t{120} << 10U;
-
-std::optional<std::uint64_t> resident_bytes(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
-  std::uint64_t size = 0;
-  std::uint64_t resident = 0;
-  return file >> size >> resident ? std::optional(resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
-                                  : std::nullopt;
-}
 
 /// Adds CPU time and memory of the worker and its descendants.
 void add_use(control::WorkerStatus& worker, const std::vector<Process>& processes) {

@@ -151,28 +151,26 @@ void StopSequence::stop_orphans(bool is_succeeding) {
   }
 }
 
-void StopSequence::kill() {
+void StopSequence::end_asking() {
   grace_.cancel();
   left_timer_.cancel();
   look_.cancel();
   orphan_timer_.cancel();
-  notice_timer_.cancel();
-  has_asked_ = true;
-  asks_adopted_ = false;
   last_moment_.cancel();
+  notice_timer_.cancel();
+  asks_adopted_ = false;
+}
+
+void StopSequence::kill() {
+  end_asking();
+  has_asked_ = true;
   kill_loop_.start();
 }
 
 void StopSequence::cancel() {
-  grace_.cancel();
-  left_timer_.cancel();
-  look_.cancel();
+  end_asking();
   kill_loop_.cancel();
-  orphan_timer_.cancel();
   rank_timer_.cancel();
-  last_moment_.cancel();
-  notice_timer_.cancel();
-  asks_adopted_ = false;
 }
 
 bool StopSequence::is_nothing_left() const {

@@ -77,6 +77,7 @@ class StopSequence : private StopTimersOwner {
   void on_grace_progress() override { log_.on_still_waiting(grace_.left()); }
   void ask(std::vector<std::vector<Process>> programs);
   void ask_left();
+  void end_asking();
   void give_up_on_workers(const HelperTask::Answer& places);
   void keep(std::vector<hang::RankEvidence> found);
   Workers::NoticePrograms tell_programs();

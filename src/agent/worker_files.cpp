@@ -135,11 +135,6 @@ void ErrorFiles::keep(const std::vector<std::size_t>& workers, const std::string
   }
 }
 
-std::string ErrorFiles::message(std::size_t worker) const {
-  const auto found = messages_.find(worker);
-  return found == messages_.end() ? std::string() : found->second;
-}
-
 // The progress file is not read: its size, time and inode number change when it is written.
 
 std::string fingerprint_file(const std::string& path) {

@@ -3,6 +3,7 @@
 // Files that workers write: error files and the progress file.
 
 #include "base/result.hpp"
+#include "base/text.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/helper_process.hpp"
 #include "supervise/supervisor.hpp"
@@ -36,7 +37,7 @@ class ErrorFiles {
   /// Reads the files of these workers. Calls `then` once, in a later turn of the loop.
   void read(const std::vector<WorkerEnded>& failed, std::function<void()> then);
   /// The worker's error in one sentence; empty: none, or not read.
-  std::string message(std::size_t worker) const;
+  std::string message(std::size_t worker) const { return value_at(messages_, worker); }
 
  private:
   bool is_in_run_folder(const std::string& path) const;

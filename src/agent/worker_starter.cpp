@@ -123,10 +123,10 @@ std::vector<Found> read_all(const std::string& answer) {
 
 Programs::Programs(boost::asio::io_context& io, HelperProcesses& helpers, const LaunchPlan& plan,
                    const std::map<std::string, std::string>& variables)
-    : plan_(plan), helper_task_(io, helpers), slow_search_timer_(io, kSlow, [this] { log_slow_search(); }) {
-  const auto path = variables.find("PATH");
-  search_path_ = path == variables.end() ? kUsualPath : path->second;
-}
+    : plan_(plan),
+      search_path_(value_at(variables, "PATH", kUsualPath)),
+      helper_task_(io, helpers),
+      slow_search_timer_(io, kSlow, [this] { log_slow_search(); }) {}
 
 bool Programs::find(std::function<void()> then) {
   if (plan_.placement.nodes == 1) {

@@ -365,10 +365,7 @@ std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
   std::vector<Accelerator> gpus;
   for (const std::string& name : entries_of(folder)) {
     const auto fields = read_fields((folder / name / "information").string());
-    const auto field = [&](const char* key) {
-      const auto at = fields.find(key);
-      return at == fields.end() ? std::string() : at->second;
-    };
+    const auto field = [&](const char* key) { return value_at(fields, key); };
     const auto minor = parse_integer(field("Device Minor"), 0, 1'000'000);
     if (!minor || !std::binary_search(files.begin(), files.end(), *minor)) {
       continue;

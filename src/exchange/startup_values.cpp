@@ -118,9 +118,8 @@ std::string why_no_pmix(const StartupFacts& facts) {
 
 /// Names programs missing from PATH and from the sbin directories, where sshd usually is.
 std::string why_not_found(const std::vector<std::string>& programs, const StartupFacts& facts) {
-  const auto path = facts.run.variables.find("PATH");
-  const std::string folders = (path == facts.run.variables.end() ? std::string("/usr/bin:/bin") : path->second) +
-                              ":/usr/sbin:/usr/local/sbin:/sbin";
+  const std::string folders =
+      value_at(facts.run.variables, "PATH", "/usr/bin:/bin") + ":/usr/sbin:/usr/local/sbin:/sbin";
   std::vector<std::string> missing;
   for (const std::string& program : programs) {
     if (!find_executable(program, folders)) {

@@ -4,6 +4,7 @@
 #include "base/display_text.hpp"
 #include "base/log.hpp"
 #include "base/ranks.hpp"
+#include "base/text.hpp"
 #include "process/inherited.hpp"
 
 #include <unistd.h>
@@ -203,18 +204,16 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
     const std::string node = plan_.placement.nodes > 1 ? to_string(plan_.placement.node_rank) + ":" : std::string();
     return "[" + node + (planned.label.empty() ? to_string(planned.global_rank) : planned.label) + "] ";
   }
-  const auto role_name = planned.environment.find("ROLE_NAME");
-  return run_.options.prefix_template.fill(
-      {{"role_name", role_name == planned.environment.end() ? planned.role : role_name->second},
-       {"local_rank", to_string(planned.local_rank)},
-       {"rank", to_string(planned.global_rank)},
-       {"global_rank", to_string(planned.global_rank)},
-       {"role", planned.role},
-       {"role_rank", std::to_string(planned.role_rank)},
-       {"node_rank", to_string(plan_.placement.node_rank)},
-       {"attempt", std::to_string(plan_.placement.attempt)},
-       {"hostname", run_.options.host_name},
-       {"pid", pid ? std::to_string(*pid) : ""}});
+  return run_.options.prefix_template.fill({{"role_name", value_at(planned.environment, "ROLE_NAME", planned.role)},
+                                            {"local_rank", to_string(planned.local_rank)},
+                                            {"rank", to_string(planned.global_rank)},
+                                            {"global_rank", to_string(planned.global_rank)},
+                                            {"role", planned.role},
+                                            {"role_rank", std::to_string(planned.role_rank)},
+                                            {"node_rank", to_string(plan_.placement.node_rank)},
+                                            {"attempt", std::to_string(plan_.placement.attempt)},
+                                            {"hostname", run_.options.host_name},
+                                            {"pid", pid ? std::to_string(*pid) : ""}});
 }
 
 /// The prefix with the colour of the rank, if the stream's console shows colours.

@@ -266,6 +266,14 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> resident_bytes(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  std::uint64_t size = 0;
+  std::uint64_t resident = 0;
+  return file >> size >> resident ? std::optional(resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
+                                  : std::nullopt;
+}
+
 std::optional<pid_t> tracer_of_zombie(pid_t pid) {
   const auto process = find_process(pid);
   if (!process || process->state != 'Z') {

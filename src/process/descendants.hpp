@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -78,6 +79,9 @@ void kill_descendants(pid_t process);
 
 /// A variable of the process's initial environment; empty: not set, or not readable.
 std::optional<std::string> variable_of(pid_t pid, const std::string& name);
+
+/// Bytes of memory that the process has, those that it shares among them; empty: not readable.
+std::optional<std::uint64_t> resident_bytes(pid_t pid);
 
 /// True while the kernel takes the process down: a signal changes nothing any more. Its handlers would tell less:
 /// Python restores the defaults before it exits, and a process in sigwait does not show the signal as blocked.

@@ -25,11 +25,6 @@ constexpr std::uint64_t bit(int capability) {
   return std::uint64_t{1} << static_cast<unsigned>(capability);
 }
 
-std::string field(const std::map<std::string, std::string>& status, const char* name) {
-  const auto found = status.find(name);
-  return found == status.end() ? "" : found->second;
-}
-
 /// Empty: one of them is no number.
 std::optional<std::vector<unsigned>> numbers_in(const std::string& text) {
   std::istringstream words(text);
@@ -98,18 +93,18 @@ bool set_number_for_files(long call, unsigned number) {
 Result<Rights> parse_rights(const std::map<std::string, std::string>& status) {
   constexpr int kHexadecimal = 16;
   Rights rights;
-  const std::string digits = field(status, "CapPrm");
+  const std::string digits = value_at(status, "CapPrm");
   const char* const end = digits.data() + digits.size();
-  const auto more_groups = numbers_in(field(status, "Groups"));
-  if (!read_numbers(field(status, "Uid"), rights.users) || !read_numbers(field(status, "Gid"), rights.groups) ||
+  const auto more_groups = numbers_in(value_at(status, "Groups"));
+  if (!read_numbers(value_at(status, "Uid"), rights.users) || !read_numbers(value_at(status, "Gid"), rights.groups) ||
       !more_groups || digits.empty() ||
       std::from_chars(digits.data(), end, rights.capabilities, kHexadecimal).ptr != end) {
     return Error{ErrorKind::BadData, "its rights cannot be read"};
   }
   rights.more_groups = *more_groups;
   std::ranges::sort(rights.more_groups);
-  rights.gains_none = field(status, "NoNewPrivs") == "1";
-  rights.filters = field(status, "Seccomp") + " " + field(status, "Seccomp_filters");
+  rights.gains_none = value_at(status, "NoNewPrivs") == "1";
+  rights.filters = value_at(status, "Seccomp") + " " + value_at(status, "Seccomp_filters");
   return rights;
 }
 

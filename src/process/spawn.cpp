@@ -185,16 +185,6 @@ std::optional<std::string> obstacle(const std::string& path) {
   return std::nullopt;
 }
 
-bool can_be_seen(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0;
-}
-
-bool is_missing(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
-}
-
 /// The error for a name that is not executable anywhere in the search path.
 Error not_in_path(const std::string& name, const std::optional<std::string>& refused) {
   if (refused) {
@@ -247,7 +237,7 @@ Result<std::string> search(const std::string& name, const std::string& search_pa
     if (!reason) {
       return path;
     }
-    if (!refused && can_be_seen(path)) {  // not in a directory that we may not search
+    if (!refused && ::access(path.c_str(), F_OK) == 0) {  // not in a directory that we may not search
       refused = reason;
     }
   }
@@ -316,7 +306,7 @@ Result<std::string> find_executable(const std::string& name, const std::string& 
   if (name.find('/') == std::string::npos) {
     return search(name, search_path);
   }
-  if (is_missing(name)) {
+  if (::access(name.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
     return cannot_run(name, ErrorKind::NotFound, "not found");
   }
   const auto reason = obstacle(name);

@@ -194,9 +194,7 @@ Result<Addresses> read_addresses(std::string_view text, const std::string& name,
 Instance make_server(const std::string& server_id, const std::vector<int>& devices, const Addresses& addresses) {
   Instance server{"", server_id, {}, {}};
   for (const int id : devices) {
-    const auto address = addresses.find(id);
-    server.devices.push_back({static_cast<int>(server.devices.size()), id,
-                              address == addresses.end() ? std::string() : address->second, ""});
+    server.devices.push_back({static_cast<int>(server.devices.size()), id, value_at(addresses, id), ""});
   }
   return server;
 }

@@ -126,8 +126,7 @@ Result<Nodes> find_nodes(const Table& table, const SwitchPaths& paths, const std
       continue;
     }
     Node node = make_node(table, i, *path);
-    const auto pod = super_pods.find(instance.server_id);
-    node.groups.insert(node.groups.begin(), pod == super_pods.end() ? "" : pod->second);
+    node.groups.insert(node.groups.begin(), value_at(super_pods, instance.server_id));
     nodes.push_back(std::move(node));
   }
   if (!missing.empty()) {

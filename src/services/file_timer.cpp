@@ -196,10 +196,10 @@ class FileTimer final : public Service {
   explicit FileTimer(ServiceInput input) : input_(std::move(input)) {}
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
-    if (variable(kSwitch) != "1" || plan.workers.empty()) {
+    if (value_at(input_.variables, kSwitch) != "1" || plan.workers.empty()) {
       return std::optional<PlanAdditions>(std::in_place);
     }
-    const std::string given = variable(kFile);
+    const std::string given = value_at(input_.variables, kFile);
     if (input_.run_folder.empty() && given.empty()) {
       return Error{ErrorKind::System, "there is no folder for its pipe (TMPDIR names another place)"};
     }
@@ -244,11 +244,6 @@ class FileTimer final : public Service {
     file_timer::Timers timers;
     std::unique_ptr<NamedPipe> pipe;
   };
-
-  std::string variable(const char* name) const {
-    const auto at = input_.variables.find(name);
-    return at == input_.variables.end() ? std::string() : at->second;
-  }
 
   Paths own_paths() const {
     Paths paths;

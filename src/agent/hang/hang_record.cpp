@@ -1,10 +1,10 @@
 // Writes looks at a hang as text and as JSON.
 #include "agent/hang/hang_record.hpp"
 
+#include "base/console_time.hpp"
 #include "base/text.hpp"
 
-#include <array>
-#include <ctime>
+#include <chrono>
 #include <utility>
 
 namespace muster {
@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::size_t kMostStackBytes = std::size_t{32} << 10U;
 constexpr std::size_t kMostSentenceBytes = 1'500;
-
-/// In UTC: the local time zone is in a file.
-std::string wall_time() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  std::array<char, 32> text{};
-  (void)::gmtime_r(&now, &parts);
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 /// As many of the places as there is room for; the one with most ranks is the first.
 json::array most_stacks(const json::object& answer) {
@@ -60,7 +51,7 @@ void HangRecord::begin(const std::string& path) {
 }
 
 void HangRecord::keep(const std::string& why, const json::object& answer) {
-  (void)file_.append(wall_time() + " " + why + "\n" + hang::stacks_text(answer) + "\n");
+  (void)file_.append(utc_text(std::chrono::system_clock::now()) + " " + why + "\n" + hang::stacks_text(answer) + "\n");
 }
 
 void HangRecord::keep(const hang::StallDetector::Look& look, const json::object& answer, bool is_new) {

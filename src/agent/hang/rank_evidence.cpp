@@ -62,8 +62,7 @@ std::string kernel_function_in(const std::string& folder) {
 
 /// The number behind a name in a file of "name: number" lines; 0: there is none.
 std::uint64_t number_at(const std::map<std::string, std::string>& fields, const char* name) {
-  const auto found = fields.find(name);
-  return found == fields.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
+  return std::strtoull(value_at(fields, name).c_str(), nullptr, 10);
 }
 
 Result<hang::Stack> read_stack(pid_t process) {
@@ -525,10 +524,6 @@ double quiet_seconds(const control::WorkerStatus& worker) {
   return std::min({since, worker.output_age.value_or(since), worker.heartbeat_age.value_or(since)});
 }
 
-bool contains_rank_zero(const control::NodeStatus& status) {
-  return std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank) != status.workers.end();
-}
-
 /// Adds what NCCL says; its counts only where no recorder has told more.
 void add_nccl(hang::Evidence& gathered, const EvidenceSources& sources, Clock::time_point end) {
   NcclAnswer nccl = ask_nccl(sources.nccl, processes_of(gathered.ranks), std::max(end, Clock::now() + kTimeForNccl));
@@ -576,7 +571,8 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
   }
   const auto end = std::max(deadline, Clock::now() + kTimeForNccl);
   gathered.progress = read_dumps(asked, sources.recorder_folders, end);
-  if (sources.nccl.is_wished && contains_rank_zero(status)) {
+  const auto zero = std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank);
+  if (sources.nccl.is_wished && zero != status.workers.end()) {
     add_nccl(gathered, sources, end);
   }
   return gathered;
