@@ -34,21 +34,22 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"nnodes", "N", "Job",
      "Number of nodes in the job, or MIN:MAX such as 2:4. Default: what the platform says, else 1."},
     {"total-workers", "N", "Job",
-     "Number of workers in the whole job, as msrun's --worker_num. The start waits until the nodes have that many "
-     "together. Use it instead of --nnodes."},
+     "Number of workers in the whole job, as msrun's --worker_num. The start waits until the nodes together have "
+     "this number of workers. Use this option instead of --nnodes."},
     {"node-rank", "R", "Job",
      "Rank of this node, from 0. Default: what the platform says, else the order in which nodes join."},
-    {"master-addr", "HOST", "Job", "Address of the node with rank 0. Agents and workers connect to it."},
+    {"master-addr", "HOST", "Job", "Address of the node with rank 0. Agents and workers connect to this address."},
     {"master-port", "PORT", "Job", "Port of --master-addr. Default: 29500, or a free port if the job has one node."},
     {"job-id", "NAME", "Job",
-     "Name of the job. Agents with different names do not join each other. Default: what the platform says, else "
-     "none."},
-    {"module", "NAME", "Job", "Run this Python module, as python3 -m does. What follows are its arguments.",
-     kReadByCode, nullptr, 'm'},
+     "Name of the job. Agents whose jobs have different names do not join each other. Default: what the platform "
+     "says, else none."},
+    {"module", "NAME", "Job",
+     "Run this Python module, as python3 -m does. The words behind NAME are the arguments of the module.", kReadByCode,
+     nullptr, 'm'},
     {"no-python", nullptr, "Job", "Execute a .py file directly instead of passing it to Python."},
     {"platform", "NAME", "Job",
      "Where muster reads the nodes of the job from: flags, single, or the name of a platform in docs/platforms.md. "
-     "^NAME: any platform but this one. Default: muster detects it.",
+     "^NAME means any platform except NAME. Default: muster detects it.",
      kReadByCode, ""},  // with_platforms adds the names
     {"mode", "NAME", "Job",
      "How muster starts the workers: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, deepspeed, "
@@ -64,7 +65,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "use mpirun."},
     {"template", "FILE", "Job", "A file that describes a mode of your own: docs/modes.md."},
     {"roles", "NUMBERS", "Job",
-     "Number of processes of each role, such as chief=1,worker=2,ps=2. muster deals them out to the nodes in turn."},
+     "Number of processes of each role, such as chief=1,worker=2,ps=2. muster gives these processes to the nodes in "
+     "turn."},
     {"template-arguments", "WHEN", "Job",
      "Whether muster adds the mode's arguments after the program's own: auto (yes, unless TF_CONFIG comes from the "
      "platform), always, never.",
@@ -85,7 +87,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"virtual-local-rank", nullptr, "Job", "Let each worker see only its own device, with LOCAL_RANK 0.",
      kInto<&JobRequest::masks_devices, read_whether_on>},
     {"set", "NAME=VALUE", "Job",
-     "Set a parameter of the mode. May be given several times; in the variable, separate them by blanks."},
+     "Set a parameter of the mode. You can give this option several times. In the variable, separate the parameters "
+     "by blanks."},
     {"rank-table", "WHERE", "Job",
      "The rank table of Ascend devices: a file, a folder into which a controller writes it, or generate (muster "
      "makes it from what each node has). Default: where the platform puts it.",
@@ -100,7 +103,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::inputs_timeout, read_seconds>},
     {"topology", "FILE", "Job",
      "File with a line for each node: its name in the rank table, then its switches from the top, such as 'gpu-0 "
-     "core/leaf-1'. Nodes of one switch get ranks beside each other."},
+     "core/leaf-1'. Nodes at the same switch get neighbouring ranks."},
     {"numa-binding", "FORM", "Binding",
      "Bind each worker to CPUs near its accelerator: all CPUs of the NUMA node (node) or of the socket (socket), "
      "its own share of the node's CPUs (exclusive), or the CPUs of one last-level cache (core-complex).",
@@ -110,8 +113,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "{\"device0\":[\"0-9\"]}, or a .json file.",
      kReadByCode, "True False"},
     {"bind-numa", "WHAT", "Binding",
-     "NUMA nodes whose CPUs and memory each worker uses: True (that of its accelerator), False, JSON such as "
-     "{\"device0\":[\"0\"]}, or a .json file.",
+     "NUMA nodes whose CPUs and memory each worker uses: True (the NUMA node of its accelerator), False, JSON such "
+     "as {\"device0\":[\"0\"]}, or a .json file.",
      kReadByCode, "True False"},
     {"hosts", "LIST", "Other hosts",
      "Start the job on these hosts, each with its number of workers, such as a:8,b:8 or gpu[01-04]:8. The first "
@@ -122,17 +125,18 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "Command that runs a command on another host, such as 'ssh -p 2222'. Default: ssh; inside a Slurm allocation "
      "srun."},
     {"forward-env", "NAMES", "Other hosts",
-     "More variables to pass to the other hosts, such as MY_KEY,MY_APP_*. With 'none' first, pass only these."},
+     "More variables to pass to the other hosts, such as MY_KEY,MY_APP_*. If the list begins with 'none', muster "
+     "passes only these variables."},
     {"worker-port", "PORT", "Several nodes",
      "Port on the leader's node through which workers connect to each other. Default: a free port, new for each "
      "attempt."},
     {"gang-port", "PORT", "Several nodes",
-     "Port on the leader's node to which agents connect. Default: --master-port, or the next port if the workers "
-     "use that one."},
+     "Port on the leader's node to which agents connect. Default: --master-port, or the next port if the workers use "
+     "--master-port."},
     {"gang-timeout", "SECONDS", "Several nodes", "How long the start waits for all nodes to join. Default: 900.",
      kInto<&GangOptions::timeout, read_positive_seconds>},
     {"last-call", "SECONDS", "Several nodes",
-     "With --nnodes MIN:MAX: how long the start waits for more nodes once MIN have joined. Default: 30.",
+     "With --nnodes MIN:MAX: how long the start waits for more nodes after MIN nodes have joined. Default: 30.",
      kInto<&GangOptions::last_call, read_seconds>},
     {"lead", "WHEN", "Several nodes",
      "When this node leads the job: auto (it has node rank 0, or --master-addr is its own if nodes have no ranks), "
@@ -155,7 +159,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "fills in {devices}, {node_rank} and others.",
      kInto<&GangOptions::preflight_command, read_text>},
     {"preflight-timeout", "SECONDS", "Several nodes",
-     "Time limit of --preflight-command. A node where it takes longer does not take part. Default: 60.",
+     "Time limit of --preflight-command. If the command takes longer on a node, this node does not take part. "
+     "Default: 60.",
      kInto<&GangOptions::preflight_timeout, read_positive_seconds>},
     {"heartbeat-timeout", "SECONDS", "Several nodes",
      "Time without a heartbeat after which a node, or the leader, counts as lost, 1 to 3600. Default: 8.",
@@ -166,39 +171,39 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::token_file, read_file_name>},
     {"max-restarts", "N", "Restarting", "How many times muster restarts all workers after one has failed. Default: 0."},
     {"node-failures", "N", "Restarting",
-     "If a node has failed this often by itself (its device broke, or the node was lost), a spare takes its place "
-     "at the next restart. 0: never. Default: 0.",
+     "If a node has failed N times by itself (its device broke, or the node was lost), a spare takes its place at "
+     "the next restart. 0: never. Default: 0.",
      kInto<&GangOptions::node_failures, read_number<0, 1'000, "a number of failures">>},
     {"bad-nodes", "FILE", "Restarting",
      "File in which muster keeps the names of nodes that failed twice by themselves, for a week. A later job names "
      "such nodes at its start; with --preflight strict they do not take part.",
      kInto<&GangOptions::bad_nodes, read_file_name>},
     {"machine", "NAME", "Restarting",
-     "Name of this node's machine in the file of --bad-nodes. Default: the host name. In a pod there is no "
-     "default: set it to spec.nodeName.",
+     "Name of this node's machine in the file of --bad-nodes. Default: the host name. In a pod there is no default: "
+     "set MUSTER_MACHINE to spec.nodeName.",
      kInto<&GangOptions::machine, read_machine>},
     {"restart-window", "SECONDS", "Restarting",
-     "Count only the restarts of this last period for --max-restarts. Default: count all.",
+     "For --max-restarts, count only the restarts of the last SECONDS. Default: count all restarts.",
      kInto<&RestartPolicy::window, read_positive_seconds>},
     {"restart-backoff", "SECONDS", "Restarting",
-     "Wait before the second restart in a row; the wait doubles each time, up to a minute. The first restart is at "
-     "once. Default: 1.",
+     "Time to wait before the second restart in a row; it doubles for each further restart, up to a minute. muster "
+     "does not wait before the first restart. Default: 1.",
      kInto<&RestartPolicy::backoff, read_seconds>},
     {"no-progress-limit", "N", "Restarting",
      "Number of attempts in a row without progress after which the job ends with 93; 0: no limit. Default: 3.",
      kInto<&RestartPolicy::no_progress_limit, read_number<0, 1'000'000, "a number of attempts">>},
     {"progress-file", "FILE", "Restarting",
-     "An attempt made progress if this file has changed. Without the option, an attempt made no progress if it "
+     "An attempt made progress if this file has changed. Without this option, an attempt made no progress if it "
      "failed within a minute, on the same rank and in the same way as the attempt before.",
      kInto<&RestartPolicy::progress_file, read_file_name>},
     {"standby", "WHAT", "Restarting",
-     "Keep a process ready for each rank of a Python program, so that a restart, or the start on a node that "
-     "waited for others, needs no imports. auto: the process imports what the program imports. Or the names of "
-     "modules to import, such as torch,numpy. Or off (the default).",
+     "Keep a process ready for each rank of a Python program, so that a restart, or the start on a node that waited "
+     "for others, needs no imports. auto: the process imports what the program imports. Other values: names of "
+     "modules to import, such as torch,numpy; off (the default).",
      kInto<&StandbyOptions::modules, standby::read_modules>},
     {"standby-after", "SECONDS", "Restarting",
-     "How long after the start of the workers muster makes the first standby. Choose it longer than the imports "
-     "take. Default: 60.",
+     "How long after the start of the workers muster makes the first standby. Choose a time that is longer than the "
+     "imports take. Default: 60.",
      kInto<&StandbyOptions::after, read_seconds>},
     {"compile-cache", "DIR", "First step",
      "Keep what compilers make (torch.compile, Triton and others) in this shared folder, and copy it to each "
@@ -212,8 +217,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "How long after the first line of a worker muster notes which files the program uses. Default: 60.",
      kInto<&ReadAheadOptions::after, read_seconds>},
     {"grace", "SECONDS", "Stopping",
-     "Time that workers have to end after a request (SIGTERM) before they are killed. Default: 30. A second "
-     "request does not shorten it; SIGINT (Ctrl-C) after a request kills at once.",
+     "Time that workers have to end after a request (SIGTERM) before they are killed. Default: 30. A second request "
+     "does not shorten this time; SIGINT (Ctrl-C) after a request kills the workers at once.",
      kInto<&RunOptions::grace, read_seconds>},
     {"signals-to-handle", "NAMES", "Stopping",
      "More signals that ask the job to end, besides SIGTERM, SIGINT, SIGHUP and SIGQUIT, such as SIGUSR1,SIGUSR2.",
@@ -244,23 +249,23 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "needs. Default: stacks,py-spy,recorder.",
      kInto<&HangOptions::asks, hang::read_questions>},
     {"on-hang", "COMMAND", "Hangs",
-     "Command that /bin/sh runs on each node when a hang is reported. It runs once for each hang, for at most 30 "
-     "s.",
+     "Command that /bin/sh runs on each node when a hang is reported. The command runs once for each hang, for at "
+     "most 30 s.",
      kInto<&HangOptions::command, read_text>},
     {"suspend-signal", "SIGNAL", "Suspending",
      "A signal that is a notice to suspend the job and not a request to end: TERM on Kubernetes, USR1 with sbatch "
      "--signal=B:USR1@120.",
      kInto<&SuspendOptions::signal, read_notice_signal>},
     {"suspend-timeout", "SECONDS", "Suspending",
-     "Time that workers have to save after a notice. The platform may leave less. Default: 60.",
+     "Time that workers have to save after a notice. The platform may give less time. Default: 60.",
      kInto<&GangOptions::suspend_timeout, read_seconds>},
     {"suspend-before-end", "SECONDS", "Suspending",
      "Suspend the job this long before its allocation ends. Slurm gives the end in SLURM_JOB_END_TIME; muster asks "
      "Flux and LSF once (flux job timeleft, bjobs).",
      kInto<&SuspendOptions::before_end, read_positive_seconds>},
     {"watch-notices", "CLOUD", "Suspending",
-     "Ask the metadata server of this cloud every 5 seconds whether it will take the machine away. Default: ask "
-     "none.",
+     "Ask the metadata server of this cloud every 5 seconds whether it will take the machine away. Default: muster "
+     "asks no server.",
      kInto<&SuspendOptions::watched, read_word<"aws, gcp or azure", Cloud::Aws, Cloud::Gcp, Cloud::Azure>>,
      "aws gcp azure"},
     {"tell-workers-by", "SIGNAL", "Suspending",
@@ -272,12 +277,12 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "folder scripts find the module muster and, if hfai is not installed, a replacement for the package hfai.",
      kReadByCode, "auto always never"},
     {"state-dir", "DIR", "Suspending",
-     "Folder that outlives a run: DIR/<job id> has the number of runs, how the last one ended, and what the "
-     "program writes there. Workers get its path in MUSTER_JOB_STATE_DIR.",
+     "Folder that outlives a run: DIR/<job id> has the number of runs, how the last one ended, and what the program "
+     "writes there. Workers get the path of this folder in MUSTER_JOB_STATE_DIR.",
      kInto<&Options::state_dir, read_file_name>},
     {"stdin", "RANK", "Input and output",
-     "Which worker reads standard input: a local rank, all (they share it), or none. Default: the worker, if there "
-     "is only one.",
+     "Which worker reads standard input: a local rank, all (they share it), or none. Default: if there is only one "
+     "worker, this worker.",
      kReadByCode, "all none"},
     {"log-dir", "DIR", "Input and output",
      "Also write each worker's streams to DIR/attempt_<a>/<role>_<rank>.out and .err.",
@@ -290,7 +295,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"local-ranks-filter", "RANKS", "Input and output", "Show only these local ranks on the console, such as 0,3."},
     {"duplicate-stdout-filters", "TEXTS", "Input and output",
      "Also write lines of standard output that contain one of these texts, such as loss,lr, to filtered_stdout.log "
-     "in the folder of the attempt. Write ,, for a comma.",
+     "in the folder of the attempt. In a text, write ,, for a comma.",
      kInto<&RunOptions::duplicate_out, LineFilter::read>},
     {"duplicate-stderr-filters", "TEXTS", "Input and output",
      "Also write lines of standard error that contain one of these texts to filtered_stderr.log.",
@@ -327,7 +332,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&Options::history, read_number<0, 1'000, "a number of jobs">>},
     {"events", "FILE", "Input and output",
      "Write the events of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end. "
-     "With several nodes, each adds its host's name to the name of the file.",
+     "With several nodes, each node adds its host's name to the name of the file.",
      kInto<&RunOptions::events, read_file_name>},
     {"trace", "FILE", "Input and output", "Write the same events to FILE as a trace for Perfetto and Chrome.",
      kInto<&RunOptions::trace, read_file_name>},
@@ -341,7 +346,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&Options::is_verbose, read_whether_on>, nullptr, 'v'},
     {"help", nullptr, "Help", "Print this text.", kReadByCode, nullptr, 'h'},
     {"version", nullptr, "Help",
-     "Print the version; with --verbose, also what the program was built from and contains."},
+     "Print the version; with --verbose, also the commit and the libraries of the program."},
     {"print-completion", "SHELL", "Help", "Print the completions for bash or zsh.", {}, "bash zsh"},
     {"print-man", nullptr, "Help", "Print the manual page."},
 });
