@@ -123,3 +123,13 @@ def clean_environment():
             if not name.startswith(foreign) and name not in workers
         },
     }
+
+
+@pytest.fixture(scope="module")
+def four_hosts():
+    if os.geteuid() != 0:
+        pytest.skip("needs root: it makes network namespaces")
+    from hosts import Hosts
+
+    with Hosts(4) as hosts:
+        yield hosts

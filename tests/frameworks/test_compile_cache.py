@@ -1,4 +1,4 @@
-"""What Inductor has compiled is found on another node (docs/first-step.md)."""
+"""What Inductor has compiled is found on other nodes (docs/first-step.md). Beside torchrun, on four hosts with disks of their own."""
 
 import os
 import pathlib
@@ -10,63 +10,87 @@ import pytest
 
 pytestmark = pytest.mark.framework
 PROGRAM = pathlib.Path(__file__).parent / "workers" / "compiled.py"
-SECONDS = 600  # a compiler on two busy cores
-STEP = re.compile(r"loss (\S+) gradient (\S+) first step (.* of CPU)")
+NODES = 4
+SECONDS = 1200  # four compilers on two busy cores
+STEP = re.compile(r"loss (\S+) gradient (\S+) first step (\S+) s with (\S+) s of CPU")
 
 
 @pytest.fixture
 def environment_of(torch_venv, tmp_path):
-    """Of a node with a disk of its own."""
+    """Of a node with a disk of its own; `disks` is where those of all nodes are."""
 
-    def environment(node):
-        disk = tmp_path / node
-        disk.mkdir(exist_ok=True)
-        return {"PATH": f"{torch_venv}:{os.environ['PATH']}", "TMPDIR": str(disk), "CUDA_VISIBLE_DEVICES": "", "HOME": str(disk)}
+    def environment(disks, node):
+        disk = tmp_path / disks / str(node)
+        disk.mkdir(parents=True, exist_ok=True)
+        own = {"TMPDIR": str(disk), "HOME": str(disk), "PYTHON_EXEC": str(torch_venv / "python3")}
+        return {"PATH": f"{torch_venv}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": "", **own}
 
     return environment
 
 
 @pytest.fixture
-def first_step(launcher, environment_of):
-    """Runs a job on a node; returns its results, the time of its first step, and what muster said."""
+def first_steps(launcher, four_hosts, environment_of):
+    """Runs a job; returns the results of its ranks, the longest first step of each attempt, and what muster said."""
 
-    def run(node, *options):
-        job = launcher.start(*options, "torchrun", PROGRAM, env=environment_of(node))
-        assert job.end(SECONDS) == 0, job.words()
-        *results, step = STEP.search(job.out.text).groups()
-        return results, step, job.err.text
+    def run(disks, *options, **more):
+        agents = [
+            launcher.start(
+                *[f"--nnodes={NODES}", f"--node-rank={node}", "--nproc-per-node=1", f"--master-addr={four_hosts.address(0)}", *options, PROGRAM],
+                through=four_hosts.command("exec", str(node)),
+                env=environment_of(disks, node) | more,
+            )
+            for node in range(NODES)
+        ]
+        for agent in agents:
+            assert agent.end(SECONDS) == 0, agent.words()
+        return *steps_of([agent.out.text for agent in agents]), "".join(agent.err.text for agent in agents)
 
     return run
 
 
 @pytest.fixture
-def first_step_of_torchrun(torch_venv, environment_of):
-    def run(node):
-        done = subprocess.run([torch_venv / "torchrun", PROGRAM], env=environment_of(node), capture_output=True, text=True, timeout=SECONDS, check=True)
-        return STEP.search(done.stdout)[3]
+def first_steps_of_torchrun(torch_venv, four_hosts, environment_of):
+    def run(disks):
+        rendezvous = [f"--nnodes={NODES}", "--nproc-per-node=1", f"--master-addr={four_hosts.address(0)}", "--master-port=29611"]
+        agents = [
+            subprocess.Popen(
+                four_hosts.command("exec", str(node), torch_venv / "torchrun", *rendezvous, f"--node-rank={node}", PROGRAM),
+                **{"env": environment_of(disks, node), "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True},
+            )
+            for node in range(NODES)
+        ]
+        return steps_of([agent.communicate(timeout=SECONDS)[0] for agent in agents])[1]
 
     return run
 
 
-def test_the_first_step_is_warm_when_the_node_is_empty(first_step, first_step_of_torchrun, tmp_path, capsys):
+def steps_of(texts):
+    """(results, ["4.2 s with 5.1 s of CPU" of the rank that took longest, for each attempt])"""
+    steps = [STEP.findall(text) for text in texts]
+    attempts = [max(of, key=lambda step: float(step[2])) for of in zip(*steps, strict=True)]
+    return [step[:2] for of in steps for step in of], [f"{seconds} s with {cpu} s of CPU" for _, _, seconds, cpu in attempts]
+
+
+def test_the_first_step_is_warm_on_empty_nodes_and_after_a_restart(first_steps, first_steps_of_torchrun, tmp_path, capsys):
     store = ("--compile-cache", tmp_path / "store")
-    results, cold, said = first_step("a", *store)
+    (tmp_path / "together").mkdir()
+    results, (cold, restarted), said = first_steps("a", "--max-restarts=1", *store, FAIL_TOGETHER=str(tmp_path / "together"))
     assert "compile caches: kept " in said
-    headers = headers_on(tmp_path / "a")
-    again, warm, said = first_step("a", *store)
+    headers = headers_on(tmp_path / "a" / "0")
+    again, (warm,), said = first_steps("a", *store)
     assert "kept" not in said
     shutil.rmtree(tmp_path / "a")
 
-    elsewhere, from_pack, said = first_step("b", *store)
+    elsewhere, (from_pack,), said = first_steps("b", *store)
 
-    assert re.search(r"compile caches: \d+ entries \(.*\) from", said)
+    assert len(re.findall(r"compile caches: \d+ entries \(.*\) from", said)) == NODES
     assert "kept" not in said, "nothing was compiled anew"
-    assert results == again == elsewhere
-    assert headers_on(tmp_path / "b") == headers != {}, "nor were headers"
-    theirs = [first_step_of_torchrun(node) for node in ("c", "c", "d")]
+    assert {*results, *again, *elsewhere} == {results[0]}
+    assert headers_on(tmp_path / "b" / "0") == headers != {}, "nor were headers"
+    theirs = [first_steps_of_torchrun(disks)[0] for disks in ("c", "c", "d")]
     with capsys.disabled():
-        print(f"\nfirst step: cold {cold}, warm {warm}, on an empty node {from_pack}")
-        print("torchrun: cold {}, warm {}, on an empty node {}".format(*theirs))
+        print(f"\nfirst step: cold {cold}, after a restart {restarted}, warm {warm}, on empty nodes {from_pack}")
+        print("torchrun: cold {}, warm {}, on empty nodes {}".format(*theirs))
         print(re.search(r"compile caches: .*", said)[0])
 
 

@@ -1,7 +1,6 @@
 """One of 16 ranks on four hosts hangs, and is named (docs/hangs.md). With SOAK=1 ten times in each way."""
 
 import json
-import os
 import pathlib
 import random
 import re
@@ -23,16 +22,6 @@ START = 200  # seconds until 16 ranks have imported torch on two slow cores
 NAMED = re.compile(r"^(?:muster: )?rank (\d+) \(", re.MULTILINE)
 
 pytestmark = pytest.mark.framework
-
-
-@pytest.fixture(scope="module")
-def four_hosts():
-    if os.geteuid() != 0:
-        pytest.skip("needs root: it makes network namespaces")
-    from hosts import Hosts
-
-    with Hosts(NODES) as hosts:
-        yield hosts
 
 
 @pytest.fixture

@@ -283,11 +283,26 @@ TEST(NodeFailures, TakeANodeAgainThatComesAgainOnlyLast) {
   (void)scenario.wait(seconds(60));
   EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 12, 7})) << "nobody else is there";
   EXPECT_TRUE(scenario.has_said("node 1 (host-c) takes part again: no spare can have its seat")) << scenario.all_said();
+}
+
+TEST(NodeFailures, DoNotCallANodeLeftOutThatTakesPartAgain) {
+  LeaderScenario scenario = with_machine(barring(job_of(3), 2));
+  (void)scenario.arrive(7);
+  fail(scenario, 0, failure_with(5, {kEcc}));
+  fail(scenario, 1, failure_with(5, {kEcc}));
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 1, 7}));
+  ASSERT_EQ(scenario.end->gang.suspects.size(), 1U);
+  EXPECT_TRUE(scenario.end->gang.suspects.front().is_left_out);
+  Join again = scenario.join_of(2, std::nullopt);
+  again.node.machine = "gpu-2";
+  (void)scenario.arrive(12, again);
+  lose(scenario, 2, 7);
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 1, 12}));
 
   (void)scenario.receive(kOwnLink, StopFromAgent{SIGTERM});
   (void)scenario.end_all(3);
-  ASSERT_TRUE(scenario.end);
-  EXPECT_TRUE(scenario.end->gang.suspects.empty()) << "it failed once, and has a seat";
+  ASSERT_EQ(scenario.end->gang.suspects.size(), 1U);
+  EXPECT_FALSE(scenario.end->gang.suspects.front().is_left_out);
 }
 
 TEST(NodeFailures, LeaveTheLeaderInItsPlace) {
