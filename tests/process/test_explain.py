@@ -98,7 +98,7 @@ def test_a_message_or_a_word_is_found(muster, words, begins):
 
 
 def test_an_exit_code_in_a_meaning_is_explained_too(muster):
-    assert "127 is the exit code: The program is not there" in answer(muster, "cannot run './nosuch': not found")
+    assert "127 is the exit code: The program does not exist" in answer(muster, "cannot run './nosuch': not found")
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ bool PreflightCommand::holds_back(Instant now) {
   give_up_silent(now);
   due_.reset();
   unfit_.reset();
+  say_running(nodes, now);
   follow_last(nodes, now);
   if (due_) {
     return true;
@@ -79,6 +80,7 @@ void PreflightCommand::begin_attempt() {
     return;
   }
   attempt_ = gang_.attempt.number();
+  next_progress_ = kFirstProgress;
   said_.clear();
   if (!has_only_grown_) {
     std::erase_if(runs_, [](const auto& entry) { return entry.second.ended.has_value(); });
@@ -111,6 +113,31 @@ void PreflightCommand::give_up_silent(Instant now) {
       run.answer = "it has not told within " + whole_seconds(most) + " how the preflight command ended";
     }
   }
+}
+
+/// Says from time to time what the start waits for.
+void PreflightCommand::say_running(const std::vector<LinkId>& nodes, Instant now) {
+  constexpr std::size_t kMostRunning = 4;
+  std::vector<std::string> names;
+  Instant first = now;
+  for (const LinkId link : nodes) {
+    if (const Run& run = runs_.at(link); !run.ended) {
+      names.push_back(describe_seat(*gang_.roster.find(link)));
+      first = std::min(first, run.asked);
+    }
+  }
+  if (names.empty()) {
+    return;
+  }
+  if (now >= first + next_progress_) {
+    const std::string where = count_of(names.size(), "node");
+    const std::string more = names.size() > kMostRunning ? ", ..." : "";
+    names.resize(std::min(names.size(), kMostRunning));
+    gang_.say(Level::Info, "the preflight command still runs on " + where + " after " +
+                               format_seconds(seconds_of(now - first)) + " s: " + join(names, ", ") + more);
+    next_progress_ *= 2;
+  }
+  due_ = first + next_progress_;
 }
 
 /// Sets when a run is late, and names the last one if it is far behind the others.

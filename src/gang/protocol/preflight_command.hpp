@@ -34,6 +34,8 @@ class PreflightCommand {
   static constexpr std::chrono::seconds kNotFar{5};
   /// A command that takes as long is worth a line.
   static constexpr std::chrono::seconds kNoticed{1};
+  /// When the leader says for the first time where the command still runs. Each further time is twice as late.
+  static constexpr std::chrono::seconds kFirstProgress{10};
 
   /// The state outlives it.
   explicit PreflightCommand(GangState& gang) : gang_(gang) {}
@@ -61,6 +63,7 @@ class PreflightCommand {
   void begin_attempt();
   void ask(const std::vector<LinkId>& nodes, Instant now);
   void give_up_silent(Instant now);
+  void say_running(const std::vector<LinkId>& nodes, Instant now);
   void follow_last(const std::vector<LinkId>& nodes, Instant now);
   void conclude(const std::vector<LinkId>& nodes);
   void say_longest(const std::vector<Instant::duration>& taken);
@@ -70,9 +73,10 @@ class PreflightCommand {
   std::map<LinkId, Run> runs_;
   std::optional<int> attempt_;  ///< that the answers are for
   bool has_only_grown_ = false;
-  bool is_open_ = false;        ///< what the runs have shown is not said yet
-  std::optional<Instant> due_;  ///< a run is late
-  std::set<std::string> said_;  ///< for this attempt
+  bool is_open_ = false;                              ///< what the runs have shown is not said yet
+  std::optional<Instant> due_;                        ///< a run is late
+  Instant::duration next_progress_ = kFirstProgress;  ///< after the question
+  std::set<std::string> said_;                        ///< for this attempt
   std::optional<UnfitNode> unfit_;
 };
 

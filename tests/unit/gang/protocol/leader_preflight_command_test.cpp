@@ -124,6 +124,26 @@ TEST(PreflightCommand, GivesUpANodeThatDoesNotAnswer) {
   EXPECT_EQ(scenario.end->reason, "node 1 (host-b): it has not told within 80 s how the preflight command ended");
 }
 
+TEST(PreflightCommand, SaysLessAndLessOftenWhereItStillRuns) {
+  LeaderScenario scenario(checking(job_of(8)));
+  (void)scenario.arrive_all(8);
+  (void)scenario.wait(seconds(10) - milliseconds(1));
+  EXPECT_FALSE(scenario.has_said("still runs"));
+  (void)scenario.wait(milliseconds(1));
+  EXPECT_TRUE(
+      scenario.has_said("the preflight command still runs on 8 nodes after 10.00 s: node 0 (host-a), node 1 "
+                        "(host-b), node 2 (host-c), node 3 (host-d), ..."))
+      << scenario.all_said();
+  for (const LinkId link : {0, 1, 2, 3, 4, 6}) {
+    answer(scenario, link);
+  }
+  (void)scenario.wait(seconds(10) - milliseconds(1));
+  EXPECT_FALSE(scenario.has_said("on 2 nodes"));
+  (void)scenario.wait(milliseconds(1));
+  EXPECT_TRUE(scenario.has_said("still runs on 2 nodes after 20.00 s: node 5 (host-f), node 7 (host-h)"))
+      << scenario.all_said();
+}
+
 TEST(PreflightCommand, NamesTheLastNodeWhenAllOthersAreDone) {
   LeaderScenario scenario(checking(job_of(3)));
   (void)scenario.arrive_all(3);
