@@ -25,7 +25,7 @@ constexpr CompatOption naming_program(CompatOption row) {
 
 constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
     option("host", 'H', "HOSTS", Same, kHostOptions),
-    behind_one_dash(option("host", '\0', "HOSTS", Same, "As --host."), "host"),
+    behind_one_dash(option("host", '\0', "HOSTS", Same, "The same as --host."), "host"),
     option("hostfile", '\0', "FILE", Better,
            "A host on each line. They are started, through ssh; where it may list the nodes that a "
            "platform starts, it is ignored."),
@@ -37,7 +37,7 @@ constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
     option("master_port", '\0', "PORT", Same, "Where the workers meet."),
     option("extra_launch_args", '\0', "NAME=VALUE,...", Same,
            "Options of torchrun, which count more than those above."),
-    option("ssh-port", '\0', "PORT", Same, "As --remote-shell 'ssh -p PORT'."),
+    option("ssh-port", '\0', "PORT", Same, "Does the same as --remote-shell 'ssh -p PORT'."),
     naming_program(option("m", 'm', "MODULE", Same, "Run a Python module.")),
 });
 

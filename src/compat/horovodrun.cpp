@@ -34,7 +34,7 @@ constexpr const char* kNoTime = "lines begin with their rank and no time";
 
 constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows how it was built";
 
-constexpr const char* kOfMpirun = "Options of mpirun, as 'muster mpirun' has them.";
+constexpr const char* kOfMpirun = "Takes the options of mpirun that 'muster mpirun' also takes.";
 
 /// An option that sets a variable of the ranks.
 constexpr CompatOption exports(const char* name, const char* argument, const char* variable) {
@@ -61,21 +61,22 @@ constexpr CompatOption chosen(CompatOption row, const char* choices) {
 constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     option("num-proc", '\0', "N", Better,
            "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots."),
-    behind_one_dash(option("np", 'n', "N", Better, "As --num-proc."), "num-proc"),
+    behind_one_dash(option("np", 'n', "N", Better, "The same as --num-proc."), "num-proc"),
     option("hosts", 'H', "HOSTS", Better,
            "The hosts are started, through ssh. Where the platform starts each node, it is ignored."),
-    option("hostfile", '\0', "FILE", Better, "The same, a host on each line."),
-    behind_one_dash(option("hostfile", '\0', "FILE", Better, "As --hostfile."), "hostfile"),
+    option("hostfile", '\0', "FILE", Better, "The hosts of the job, one on each line of the file."),
+    behind_one_dash(option("hostfile", '\0', "FILE", Better, "The same as --hostfile."), "hostfile"),
     option("gloo", '\0', nullptr, Refused, kOverMpi),
-    option("mpi", '\0', nullptr, Same, "So it is anyway."),
+    option("mpi", '\0', nullptr, Same, "muster does this even without the option."),
     option("jsrun", '\0', nullptr, Refused, "start muster by jsrun, one process on each node, and leave --jsrun out"),
-    option("ssh-port", 'p', "PORT", Same, "As --remote-shell 'ssh -p PORT'."),
-    option("ssh-identity-file", 'i', "FILE", Same, "As --remote-shell 'ssh -i FILE'."),
+    option("ssh-port", 'p', "PORT", Same, "Does the same as --remote-shell 'ssh -p PORT'."),
+    option("ssh-identity-file", 'i', "FILE", Same, "Does the same as --remote-shell 'ssh -i FILE'."),
     set(option("start-timeout", '\0', "SECONDS", Better,
                "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if neither is given."),
         "gang-timeout"),
     option("network-interfaces", '\0', "LIST", Same, "OMPI_MCA_btl_tcp_if_include and NCCL_SOCKET_IFNAME."),
-    alias(option("network-interface", '\0', "LIST", Same, "The same, and may be given several times."),
+    alias(option("network-interface", '\0', "LIST", Same,
+                 "muster uses these network interfaces. You may give this option several times."),
           "network-interfaces"),
     set(option("output-filename", '\0', "DIR", Better,
                "Files are named by attempt and global rank, and the console has the lines as well."),
@@ -96,7 +97,7 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     exports("torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE"),
     exports("no-torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE, 0"),
     exports("autotune", nullptr, "HOROVOD_AUTOTUNE"),
-    option("no-autotune", '\0', nullptr, Same, "Not by the file either."),
+    option("no-autotune", '\0', nullptr, Same, "muster does not set HOROVOD_AUTOTUNE, even if the file asks for it."),
     exports("autotune-log-file", "FILE", "HOROVOD_AUTOTUNE_LOG, with --autotune, as the next four"),
     exports("autotune-warmup-samples", "N", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
     exports("autotune-steps-per-sample", "N", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE"),

@@ -21,22 +21,24 @@ using enum OptionSupport;
 constexpr const char* kCount =
     "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots.";
 
-constexpr const char* kPerNode = "Processes on each node. With -np, the most on a node.";
+constexpr const char* kPerNode = "Number of processes on each node. With -np it is the most that a node gets.";
 
 constexpr const char* kHosts =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A host without a number "
     "has its accelerators as slots, or with -np an even share.";
 
-constexpr const char* kShown = "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
+constexpr const char* kShown = "mpirun prints this. For ranks that muster itself starts, 'muster plan' shows it.";
 
-constexpr const char* kFolder = "Where the ranks start, on each host. It has to be there, and ./program is one of it.";
+constexpr const char* kFolder =
+    "The folder in which the ranks start, on each host. The folder must exist, and ./program means a "
+    "program in it.";
 
 constexpr const char* kHydra = "it is of MPICH and Intel MPI; muster starts ranks of Open MPI";
 
 constexpr const char* kHydrasVariables = "it is of MPICH and Intel MPI; Open MPI's is -x NAME=VALUE";
 constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's is -N";
 
-constexpr const char* kNeedsMpirun = "Only mpirun can do that.";
+constexpr const char* kNeedsMpirun = "Only mpirun itself can do what this option says.";
 
 /// An option that muster reads, and passes to mpirun as well if mpirun is started.
 constexpr CompatOption shared(const char* name, const char* argument, OptionSupport support, const char* note) {
@@ -74,20 +76,22 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
            "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and OVERSUBSCRIBE behind a "
            "colon is --oversubscribe; what else it says, only mpirun can do."),
     shared("rank-by", "HOW", Better, "slot; what else it says, only mpirun can do."),
-    shared("byslot", nullptr, Same, "How ranks are placed anyway."),
+    shared("byslot", nullptr, Same, "muster places ranks by slot even without this option."),
     passed("bynode", '\0', nullptr),
-    shared("allow-run-as-root", nullptr, Same, "Nobody is asked who he is."),
-    shared("oversubscribe", nullptr, Same, "More processes than slots are dealt in turn."),
-    shared("nooversubscribe", nullptr, Same, "So it is anyway."),
-    shared("tag-output", nullptr, Better, "Lines begin with their rank, unless it is the only one, and are whole."),
+    shared("allow-run-as-root", nullptr, Same, "muster never asks whether root may run the program."),
+    shared("oversubscribe", nullptr, Same,
+           "If there are more processes than slots, the hosts get the remaining processes in turn."),
+    shared("nooversubscribe", nullptr, Same, "muster does this even without the option."),
+    shared("tag-output", nullptr, Better,
+           "Each line begins with its rank, unless the job has only one rank. muster always writes whole lines."),
     shared("output-filename", "DIR", Better,
            "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
     shared("stdin", "WHO", Better,
            "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does not go to other "
            "hosts."),
-    shared("quiet", nullptr, Same, "Muster says little as it is."),
-    shared("q", nullptr, Same, "Muster says little as it is."),
-    {"max-restarts", '\0', "N", Better, "All ranks are started again together.", "max-restarts"},
+    shared("quiet", nullptr, Same, "muster prints little even without this option."),
+    shared("q", nullptr, Same, "muster prints little even without this option."),
+    {"max-restarts", '\0', "N", Better, "muster always starts all ranks again together.", "max-restarts"},
     {"V", '\0', nullptr, Better, "The version of muster.", "version"},
     shared("report-bindings", nullptr, Better, kShown),
     shared("display-map", nullptr, Better, kShown),
@@ -95,7 +99,7 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     shared("display", "WHAT", Better, kShown),
     shared("wdir", "FOLDER", Same, kFolder),
     shared("wd", "FOLDER", Same, kFolder),
-    shared("leave-session-attached", nullptr, Same, "So it is anyway."),
+    shared("leave-session-attached", nullptr, Same, "muster does this even without the option."),
     passed("am", '\0', "FILES"),
     passed("tune", '\0', "FILES"),
     passed("bind-to-core", '\0', nullptr),

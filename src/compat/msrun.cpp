@@ -16,9 +16,10 @@ using enum OptionSupport;
 
 constexpr auto kMsrunOptions = std::to_array<CompatOption>({
     {"worker_num", '\0', "N", Better,
-     "Workers of the job, 8 if it is not given. The nodes may have different numbers of them.", "total-workers"},
+     "Number of workers of the job. Default: 8. The nodes may have different numbers of workers.", "total-workers"},
     {"local_worker_num", '\0', "N", Same,
-     "Workers on this node, 8 if it is not given. If it is equal to --worker_num, the job has one node.",
+     "Number of workers on this node. Default: 8. If this number is equal to --worker_num, the job has "
+     "one node.",
      "nproc-per-node"},
     {"master_addr", '\0', "HOST", Better,
      "A name, an address of IPv4 or IPv6, or that of a service. If it is not given, the platform says it."},
@@ -35,8 +36,9 @@ constexpr auto kMsrunOptions = std::to_array<CompatOption>({
      "muster always waits: False leaves nobody who sees a failure. true and false are understood, too.", nullptr,
      "True False true false", true},
     {"cluster_time_out", '\0', "SECONDS", Better,
-     "How long all nodes are waited for, here and by MindSpore. Negative: a year.", "set:cluster_time_out"},
-    {"bind_core", '\0', "HOW", Better, "True, False or a JSON object, by system calls.", "bind-core", "True False"},
+     "How long muster and MindSpore wait for all nodes. A negative number means a year.", "set:cluster_time_out"},
+    {"bind_core", '\0', "HOW", Better, "True, False or a JSON object. muster binds the workers by system calls.",
+     "bind-core", "True False"},
     {"bind_numa", '\0', "HOW", Better, "True, False, a JSON object or a file, by system calls; no numactl is needed.",
      "bind-numa", "True False"},
     {"sim_level", '\0', "LEVEL", Same,

@@ -49,7 +49,7 @@ constexpr CompatOption alias(const char* name, const char* argument, const char*
 }
 
 constexpr CompatOption device_name(const char* name) {
-  return alias(name, "LIST", "devices", "As --devices.");
+  return alias(name, "LIST", "devices", "The same as --devices.");
 }
 
 /// An option of parameter servers, which only Paddle's own launcher starts.
@@ -61,7 +61,8 @@ constexpr auto kPaddleOptions = std::to_array<CompatOption>({
     option("master", "HOST:PORT", Better,
            "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is ignored: muster needs "
            "no etcd, but an address to meet at."),
-    option("rank", "R", Better, "-1 or not given: by the platform, else by arrival."),
+    option("rank", "R", Better,
+           "If it is -1 or not given, the platform gives the rank, else the order in which the nodes arrive."),
     option("nnodes", "N|MIN:MAX", Better,
            "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.", "nnodes"),
     option("nproc_per_node", "N", Same, "Workers on this node, one for each device if it is not given.",
@@ -78,27 +79,27 @@ constexpr auto kPaddleOptions = std::to_array<CompatOption>({
            "log if it is not given. Files are named by attempt and global rank, and the console has the lines of all "
            "workers, not of the first alone.",
            "log-dir"),
-    option("job_id", "NAME", Better, "Nodes that name another job do not join.", "job-id"),
+    option("job_id", "NAME", Better, "muster refuses nodes that name another job.", "job-id"),
     option("run_mode", "NAME", Same, "collective; others are refused."),
     option("ips", "LIST", Same, "Addresses of the nodes in the order of their ranks; the first is where they meet."),
-    alias("cluster_node_ips", "LIST", "ips", "As --ips."),
+    alias("cluster_node_ips", "LIST", "ips", "The same as --ips."),
     without_variable(option("host", "IP", Same,
                             "Else POD_IP, which wins: which of --ips this node is. Without --ips each node is known by "
                             "its address on the way to the leader.")),
-    alias("node_ip", "IP", "host", "As --host."),
+    alias("node_ip", "IP", "host", "The same as --host."),
     option("start_port", "PORT", Better,
            "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports that are free."),
     option("max_restart", "N", Better,
-           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not given. It needs no "
-           "etcd."),
-    option("elastic_level", "LEVEL", Better, "0 and 1: a failed job is started again."),
+           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not given. muster "
+           "needs no etcd for this."),
+    option("elastic_level", "LEVEL", Better, "With 0 and 1, muster starts a failed job again."),
     option("elastic_timeout", "SECONDS", Same,
            "With --nnodes MIN:MAX, how long to wait for more nodes, 30 if it is not given."),
     without_variable(
         option("auto_cluster_config", "BOOL", Same, "Workers find it as PADDLE_AUTO_CLUSTER, which wins over it.")),
     without_variable(
         option("backend", "NAME", Same, "auto, nccl, bkcl or gloo. Workers find it as PADDLE_DISTRI_BACKEND.")),
-    alias("np", "N", "nnodes", "As --nnodes."),
+    alias("np", "N", "nnodes", "The same as --nnodes."),
     without_variable(option("elastic_server", "HOST:PORT", Ignored, "it names an etcd server, and muster needs none")),
     option("sort_ip", "BOOL", Ignored, "nodes without --rank are numbered as they come"),
     option("log_level", "LEVEL", Ignored, "--verbose says more"),

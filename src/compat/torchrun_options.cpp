@@ -12,7 +12,9 @@ namespace {
 using enum OptionSupport;
 
 constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
-    {"nnodes", '\0', "N", Better, "N or MIN:MAX. Where nothing says how many, the platform does, instead of 1.",
+    {"nnodes", '\0', "N", Better,
+     "N or MIN:MAX. If the line does not give the number of nodes, the platform gives it; torchrun would "
+     "take 1.",
      "nnodes"},
     {"nproc-per-node", '\0', "N", Same,
      "A number, auto, gpu, cpu, npu or xpu; 1 if it is not given. Cores are those that may be used.", "nproc-per-node",
@@ -22,15 +24,16 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
      "the nodes meet at --master-addr or where the platform says; no etcd is needed.",
      nullptr, "static c10d etcd etcd-v2"},
     {"rdzv-endpoint", '\0', "HOST[:PORT]", Better,
-     "Where the nodes meet. On one node nobody needs to meet, and no two jobs clash there."},
-    {"rdzv-id", '\0', "NAME", Better,
-     "The job's name. An agent that names another job is refused, instead of mixed in.", "job-id"},
+     "Where the nodes meet. In a job of one node muster needs no such place, so two jobs on one machine "
+     "never use the same port."},
+    {"rdzv-id", '\0', "NAME", Better, "The job's name. muster refuses an agent that names another job.", "job-id"},
     {"rdzv-conf", '\0', "KEY=VALUE,...", Better,
-     "Each key is understood, whatever the backend; one that nobody knows is named."},
+     "muster understands each key, whatever the backend is, and names a key that it does not know."},
     {"standalone", '\0', nullptr, Same,
-     "One node, a free port. What is said about nodes and where they meet is left out, a platform's word as well."},
-    {"max-restarts", '\0', "N", Better, "One budget for the job and not for each agent; all nodes restart together.",
-     "max-restarts"},
+     "The job has one node and a free port. muster ignores other options, and the platform, if they say "
+     "how many nodes there are or where they meet."},
+    {"max-restarts", '\0', "N", Better,
+     "The number counts for the whole job and not for each agent; all nodes restart together.", "max-restarts"},
     {"monitor-interval", '\0', "SECONDS", Ignored, "nothing is polled, the end of a worker is seen at once"},
     {"start-method", '\0', "NAME", Ignored, "each worker is a program of its own", nullptr, "spawn fork forkserver",
      true},
@@ -38,7 +41,7 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
     {"role", '\0', "NAME", Same,
      "The value of ROLE_NAME; ROLE_RANK and ROLE_WORLD_SIZE count over the nodes that have the same.", "set:role_name"},
     {"module", 'm', nullptr, Same, "The script is the name of a Python module."},
-    {"no-python", '\0', nullptr, Same, "The script is executed itself.", "no-python"},
+    {"no-python", '\0', nullptr, Same, "muster executes the script directly, without Python.", "no-python"},
     {"run-path", '\0', nullptr, Better,
      "The script is run by Python, under a relative path as well, and without this launcher's modules in it."},
     {"log-dir", '\0', "DIR", Same,
@@ -46,15 +49,17 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
      "id>_<random>/attempt_0/0/stdout.log, stderr.log and error.json.",
      "log-dir"},
     {"redirects", 'r', "WHAT", Better, "Local ranks of several digits work, such as 0:1,11:2.", "redirects"},
-    {"tee", 't', "WHAT", Better, "Likewise, and lines are whole.", "tee"},
+    {"tee", 't', "WHAT", Better, "Choose local ranks as with -r. muster always writes whole lines.", "tee"},
     {"local-ranks-filter", '\0', "RANKS", Same, "Shows only these local ranks on the console."},
     {"duplicate-stdout-filters", '\0', "WORDS", Same,
-     "Lines of output that hold one of the words go to a file of their own as well."},
-    {"duplicate-stderr-filters", '\0', "WORDS", Same, "Likewise for standard error."},
+     "muster also writes lines of standard output that contain one of the words to a separate file."},
+    {"duplicate-stderr-filters", '\0', "WORDS", Same,
+     "muster also writes lines of standard error that contain one of the words to a separate file."},
     {"node-rank", '\0', "R", Better,
-     "If it is not given, the platform says it. With c10d and an endpoint it is ignored, as torchrun does.",
+     "If it is not given, the platform says it. With c10d and an endpoint muster ignores this option, as "
+     "torchrun does.",
      "node-rank"},
-    {"master-addr", '\0', "HOST", Same, "Brackets around an address of IPv6 may be there or not."},
+    {"master-addr", '\0', "HOST", Same, "You may write an IPv6 address with or without brackets."},
     {"master-port", '\0', "PORT", Same,
      "29500 if there are several nodes and it is not given; on one node a free port.", "master-port"},
     {"local-addr", '\0', "HOST", Ignored,
@@ -65,7 +70,8 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
     {"numa-binding", '\0', "HOW", Better, "By system calls: no numactl is needed, and any accelerator will do.",
      "numa-binding", "node socket exclusive core-complex", true, false},
     {"signals-to-handle", '\0', "SIGNALS", Better,
-     "These end the job, from the first moment on. USR1, USR2 and WINCH are passed on if they are not named.",
+     "These signals end the job, from its start on. If the list does not name USR1, USR2 and WINCH, "
+     "muster passes them on.",
      "signals-to-handle"},
     {"shutdown-timeout", '\0', "SECONDS", Better,
      "The time between SIGTERM and SIGKILL, on every path; fractions are allowed. Else TORCH_ELASTIC_SHUTDOWN_TIMEOUT, "
@@ -76,7 +82,7 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
     {"virtual-local-rank", '\0', nullptr, Same, "Each worker sees one accelerator and LOCAL_RANK=0.",
      "virtual-local-rank"},
     {"log-line-prefix-template", '\0', "TEXT", Same,
-     "What console lines begin with. Else TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
+     "The text with which console lines begin. Else TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
 });
 
 }  // namespace
@@ -91,7 +97,7 @@ std::span<const CompatOption> torch_launch_options() {
     std::array<CompatOption, kTorchrunOptions.size() + 1> options{};
     std::ranges::copy(kTorchrunOptions, options.begin());
     options.back() = {
-        "use-env", '\0',    nullptr, Same, "No --local-rank is given to the script; LOCAL_RANK is always set.",
+        "use-env", '\0',    nullptr, Same, "muster gives the script no --local-rank; LOCAL_RANK is always set.",
         nullptr,   nullptr, false,   false};
     return options;
   }();
@@ -214,10 +220,12 @@ namespace {
 constexpr const char* kNoEtcd = "muster needs no etcd";
 
 constexpr auto kKeys = std::to_array<CompatOption>({
-    {"timeout", '\0', "SECONDS", Better, "How long all nodes are waited for, with c10d too, where join_timeout wins.",
+    {"timeout", '\0', "SECONDS", Better,
+     "How long muster waits for all nodes. It also counts with c10d, where join_timeout takes precedence.",
      "gang-timeout"},
-    {"join_timeout", '\0', "SECONDS", Better, "The same, with static too, where timeout wins.", "gang-timeout"},
-    {"last_call_timeout", '\0', "SECONDS", Same, "How long more nodes are waited for once the fewest are here.",
+    {"join_timeout", '\0', "SECONDS", Better,
+     "Does the same as join_timeout. It also counts with static, where timeout takes precedence.", "gang-timeout"},
+    {"last_call_timeout", '\0', "SECONDS", Same, "How long muster waits for more nodes after MIN nodes have come.",
      "last-call"},
     {"keep_alive_interval", '\0', "SECONDS", Better,
      "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is lost; the others end "
