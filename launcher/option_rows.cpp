@@ -310,8 +310,9 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "Text with which console lines begin, such as '[${role_name}${local_rank}]:'. Default: "
      "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
     {"console-time", "FORM", "Input and output",
-     "Begin muster's own lines with the time: off, relative (since the start), utc, local. With ',workers', such "
-     "as utc,workers, the workers' lines as well. Default: off on a terminal, else utc.",
+     "Begin muster's own lines with the time: off, relative (since the start), utc, local. A value with "
+     "',workers', such as utc,workers, puts the time before the workers' lines as well. Default: off on a terminal, "
+     "else utc.",
      kInto<&RunOptions::console_times, read_console_times>, "off relative utc local"},
     {"color", "WHEN", "Input and output",
      "Colour on the console: auto (on a terminal, unless NO_COLOR is set), always, never.",

@@ -36,7 +36,7 @@ OTHER_TEXTS = {
     "bjobs -noheader -o time_left": "a command",
     "muster suspend --cancel": "what withdrew a notice",
     "muster needs no etcd": "help",
-    "No --local-rank is given to the script; LOCAL_RANK is always set.": "help",
+    "muster gives the script no --local-rank; LOCAL_RANK is always set.": "help",
     "(of this machine)": "what muster --version prints",
     ", in the place of": "the same",
     ", linked with the machine's C library": "the same",
