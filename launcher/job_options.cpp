@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <set>
 
 namespace muster {
 namespace {
@@ -67,18 +68,18 @@ Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given) {
 
 Result<gang::PreflightChoice> read_preflight(const Sourced<std::string>& given) {
   using gang::ComparesNodes;
-  gang::PreflightChoice choice;
-  if (given.value == "off") {
-    choice.compares = ComparesNodes::Never;
-  } else if (given.value != "auto") {
-    const std::vector<std::string> words = split(given.value, ',');
-    choice.is_full = contains(words, "full");
-    choice.compares = contains(words, "strict") ? ComparesNodes::Strictly : ComparesNodes::Auto;
-    if (words.empty() || words.size() != std::size_t{choice.is_full} + std::size_t{contains(words, "strict")}) {
-      return wrong_value(given, "auto, full, strict, full,strict or off");
-    }
+  const std::vector<std::string> words = split(given.value, ',');
+  const std::set<std::string> different(words.begin(), words.end());
+  const bool is_alone = words == std::vector<std::string>{"auto"} || words == std::vector<std::string>{"off"};
+  const auto is_known = [](const std::string& word) { return word == "strict" || word == "full" || word == "links"; };
+  const bool is_list = !words.empty() && different.size() == words.size() && std::ranges::all_of(words, is_known);
+  if (!is_alone && !is_list) {
+    return wrong_value(given, "auto, off, or strict, full and links, joined by commas");
   }
-  return choice;
+  const ComparesNodes compares = different.contains("off")      ? ComparesNodes::Never
+                                 : different.contains("strict") ? ComparesNodes::Strictly
+                                                                : ComparesNodes::Auto;
+  return gang::PreflightChoice{compares, different.contains("full"), different.contains("links")};
 }
 
 Result<std::string> read_machine(const Sourced<std::string>& given) {

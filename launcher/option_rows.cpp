@@ -149,10 +149,11 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::scale_up, read_word<"restart or now", ScaleUp::AtRestart, ScaleUp::Now>>},
     {"preflight", "WHEN", "Several nodes",
      "Compare drivers, devices, ports, limits, clocks and more of the nodes, and name a node that differs from all "
-     "others: auto (jobs of three nodes and more, the default), strict (a node with other devices, driver, ports, "
-     "clock or /dev/shm does not take part), full (also resolve names, and write into the job's folders), "
-     "full,strict, or off.",
-     kInto<&GangOptions::preflight, read_preflight>, "auto full strict full,strict off"},
+     "others: auto (jobs of three nodes and more, the default), off, or one or several of strict (a node with other "
+     "devices, driver, ports, clock or /dev/shm does not take part), full (also resolve names, and write into the "
+     "job's folders) and links (also measure latency and throughput between the nodes), joined by commas.",
+     kInto<&GangOptions::preflight, read_preflight>,
+     "auto strict full links strict,full strict,links strict,full,links off"},
     {"preflight-command", "COMMAND", "Several nodes",
      "Command that /bin/sh runs on each node before the workers start, and again after a failure. If its exit code "
      "is not 0, the node does not take part; if the job cannot run without this node, it ends with 69. muster "

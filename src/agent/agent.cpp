@@ -10,6 +10,7 @@
 #include "exchange/startup_values.hpp"
 #include "plan/host_tasks.hpp"
 #include "preflight/judge.hpp"
+#include "preflight/link_judge.hpp"
 #include "process/descendants.hpp"
 #include "process/reaper.hpp"
 #include "run/hang_variables.hpp"
@@ -88,6 +89,9 @@ gang::GangSetup setup_with_keys(const RunContext& run) {
   if (compares_nodes(setup.config)) {
     const bool is_strict = setup.config.options.preflight.compares == gang::ComparesNodes::Strictly;
     setup.config.judge_facts = [is_strict](const auto& told) { return preflight::judge(told, is_strict); };
+    if (setup.config.options.preflight.measures_links) {
+      setup.config.judge_links = preflight::judge_links;
+    }
   }
   setup.config.memory_use = [reader = MemoryReader(run.memory_group)]() mutable { return reader.read(); };
   return setup;
@@ -112,6 +116,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       services_(loop_, shutdown_.pending_work(), run_, gang_, attempt_),
       reporter_(loop_, run_, gang_, services_, attempt_),
       facts_(loop_, run_, gang_),
+      links_(loop_, run_, gang_),
       preflight_(loop_, shutdown_.pending_work(), run_, gang_),
       bad_nodes_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run_.job.gang.config.options.bad_nodes),
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
@@ -331,6 +336,8 @@ void Agent::act(const gang::StallBegun& stall) {
 void Agent::act(const gang::StatusQuery& wanted) {
   if (wanted.what == gang::kFactsQuestion) {
     facts_.describe(wanted.number);
+  } else if (wanted.number == gang::kLinksNumber) {
+    links_.answer(wanted.what);
   } else if (wanted.number == gang::kCommandNumber) {
     preflight_.run(wanted, services_.sidecars().environment());
   } else {

@@ -12,6 +12,7 @@
 #include "agent/job_control.hpp"
 #include "agent/job_record.hpp"
 #include "agent/launcher_link.hpp"
+#include "agent/link_checker.hpp"
 #include "agent/preflight_hook.hpp"
 #include "agent/process_loop.hpp"
 #include "agent/read_ahead.hpp"
@@ -91,6 +92,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   ServiceRequests services_;
   StatusReporter reporter_;
   FactsReporter facts_;
+  LinkChecker links_;
   PreflightHook preflight_;
   BadNodesKeeper bad_nodes_;
   JobControl control_;

@@ -59,6 +59,7 @@ void Agent::on_job_end(const JobEnd& end) {
   standbys_.end();
   reporter_.end();
   facts_.end();
+  links_.end();
   preflight_.end();
   control_.end(end.reason);
   loop_.page().decide(end.exit_code);

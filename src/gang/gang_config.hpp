@@ -4,6 +4,7 @@
 
 #include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
+#include "gang/link_check.hpp"
 #include "gang/net/token.hpp"
 #include "gang/preflight_values.hpp"
 #include "platforms/facts.hpp"
@@ -51,7 +52,8 @@ enum class ComparesNodes {
 
 struct PreflightChoice {
   ComparesNodes compares = ComparesNodes::Auto;
-  bool is_full = false;  ///< this node tells what it takes look-ups and writes to find out, too
+  bool is_full = false;         ///< this node tells what it takes look-ups and writes to find out, too
+  bool measures_links = false;  ///< likewise the nodes measure the links between them; the leader's choice counts
 
   bool operator==(const PreflightChoice&) const = default;
 };
@@ -110,6 +112,7 @@ struct GangConfig {
   /// Sorted ranks of the node in a place, for the leader; empty: only that node knows them.
   std::function<std::vector<int>(const Placement&)> ranks_at{};
   JudgeFacts judge_facts{};          ///< empty: nodes are not asked for their facts
+  JudgeLinks judge_links{};          ///< empty: nodes do not measure the links between them
   std::vector<BadNode> bad_nodes{};  ///< of earlier jobs, for the leader
   /// Memory of this node, for its heartbeats.
   std::function<MemoryUse()> memory_use = [] { return MemoryUse{}; };

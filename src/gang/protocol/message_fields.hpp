@@ -326,7 +326,7 @@ void describe(Io& io, WorkSaved& saved) {
 template <typename Io>
 void describe(Io& io, StatusQuery& asked) {
   io("number", asked.number, kNumber);
-  io("what", asked.what, Optional<Text>{{kMostKeyBytes}});
+  io("what", asked.what, kRareSentence);
 }
 
 template <typename Io>

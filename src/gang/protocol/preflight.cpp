@@ -14,6 +14,8 @@ constexpr int kFactsNumber = 0;
 /// More than any node tells. A longer text is no answer, and is not kept.
 constexpr std::size_t kMostToldBytes = 4'096;
 
+constexpr const char* kDiffers = "differs from the others";
+
 double since_epoch(Instant at) {
   return std::chrono::duration<double>(at.time_since_epoch()).count();
 }
@@ -23,7 +25,8 @@ double since_epoch(Instant at) {
 Preflight::Preflight(GangState& gang)
     : gang_(gang),
       is_strict_(gang.config.judge_facts && gang.config.options.preflight.compares == ComparesNodes::Strictly),
-      command_(gang) {}
+      command_(gang),
+      links_(gang) {}
 
 void Preflight::note_joined(LinkId link, Instant now) {
   if (is_strict_) {
@@ -55,7 +58,7 @@ void Preflight::ask(const std::vector<LinkId>& links, Instant now) {
 
 bool Preflight::take(LinkId link, const StatusReport& report, Instant now) {
   if (report.number != kFactsNumber) {
-    return command_.take(link, report, now);
+    return links_.take(link, report) || command_.take(link, report, now);
   }
   const auto found = answers_.find(link);
   if (found != answers_.end() && !found->second.at) {
@@ -77,6 +80,7 @@ void Preflight::forget(LinkId link) {
     unfit_.reset();
   }
   command_.forget(link);
+  links_.forget(link);
 }
 
 void Preflight::follow(Instant now) {
@@ -104,6 +108,7 @@ void Preflight::follow(Instant now) {
 
 void Preflight::on_tick(Instant now) {
   command_.on_tick(now);
+  links_.on_tick(now);
   if (asks_at_ && now >= *asks_at_) {
     asks_at_.reset();
     due_ = now + kMostWait;
@@ -125,7 +130,7 @@ std::optional<Instant> Preflight::next_wake() const {
   const auto call = spare_calls_.find(gang_.attempt.number());
   const bool has_call = gang_.state == LeaderState::Rendezvous && unfit() && call != spare_calls_.end();
   std::optional<Instant> wake = has_call ? std::optional(call->second) : std::nullopt;
-  for (const std::optional<Instant>& at : {due_, asks_at_, command_.next_wake()}) {
+  for (const std::optional<Instant>& at : {due_, asks_at_, command_.next_wake(), links_.next_wake()}) {
     wake = wake && at ? std::min(wake, at) : wake ? wake : at;
   }
   return wake;
@@ -149,7 +154,7 @@ bool Preflight::holds_back(Instant now) {
     unfit_ = std::move(listed);
     return true;
   }
-  return comparison_holds_back(now) || command_.holds_back(now);
+  return comparison_holds_back(now) || command_.holds_back(now) || links_hold_back(now);
 }
 
 bool Preflight::comparison_holds_back(Instant now) {
@@ -175,9 +180,37 @@ bool Preflight::comparison_holds_back(Instant now) {
     return false;
   }
   const Outlier& first = verdict.unfit.front();
-  unfit_ = UnfitNode{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first, nodes),
-                     "differs from the others", first.facts};
+  unfit_ = UnfitNode{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first, nodes, false), kDiffers,
+                     first.facts};
   return true;
+}
+
+/// Last, so that nothing else loads the network. A node with bad links is unfit with --preflight strict alone.
+bool Preflight::links_hold_back(Instant now) {
+  if (links_.holds_back(now)) {
+    return true;
+  }
+  if (const auto found = links_.take_findings()) {
+    if (!is_strict_) {
+      by_facts_.clear();  // of the attempt before
+    }
+    const std::vector<LinkId> nodes = gang_.roster.in_order();
+    record_outliers(nodes);
+    tell(*found, nodes, false);
+  }
+  return is_strict_ && links_.first_outlier();
+}
+
+std::optional<UnfitNode> Preflight::unfit() const {
+  if (unfit_ || command_.unfit()) {
+    return unfit_ ? unfit_ : command_.unfit();
+  }
+  const auto found = is_strict_ ? links_.first_outlier() : std::nullopt;
+  if (!found) {
+    return std::nullopt;
+  }
+  const std::string why = describe(found->second, gang_.roster.in_order(), false);
+  return UnfitNode{found->first, why, kDiffers, found->second.facts};
 }
 
 /// When all have answered or had their time; empty: all have answered.
@@ -220,30 +253,45 @@ PreflightVerdict Preflight::judge(const std::vector<LinkId>& nodes) {
   PreflightVerdict verdict = gang_.config.judge_facts(told);
   gang_.say(Level::Debug, "compared the facts of " + count_of(told.size(), "node") + ": " +
                               std::to_string(verdict.outliers.size()) + " differ");
-  differences_.clear();
-  for (const Outlier& outlier : verdict.outliers) {
-    differences_[nodes.at(static_cast<std::size_t>(outlier.node.value))] = outlier.facts;
-  }
-  gang_.record.outliers.assign(
-      verdict.outliers.begin(),
-      verdict.outliers.begin() + static_cast<std::ptrdiff_t>(std::min(verdict.outliers.size(), kMostNamed)));
-  tell(verdict.outliers, nodes);
+  by_facts_ = verdict.outliers;
+  record_outliers(nodes);
+  tell(verdict.outliers, nodes, !is_strict_);
   if (!verdict.mixed.empty() && said_.insert(verdict.mixed).second) {
     gang_.say(Level::Info, "the nodes are of several kinds: " + verdict.mixed);
   }
   return verdict;
 }
 
-std::string Preflight::describe(const Outlier& outlier, const std::vector<LinkId>& nodes) const {
+/// Puts the differences of a node in its facts and its links together.
+void Preflight::record_outliers(const std::vector<LinkId>& nodes) {
+  std::map<NodeRank, Outlier> all;
+  for (const std::vector<Outlier>& outliers : {by_facts_, links_.outliers(nodes)}) {
+    for (const Outlier& outlier : outliers) {
+      const auto [at, is_new] = all.emplace(outlier.node, outlier);
+      at->second.facts += is_new ? "" : ", " + outlier.facts;
+    }
+  }
+  differences_.clear();
+  gang_.record.outliers.clear();
+  for (auto& [node, outlier] : all) {
+    differences_[nodes.at(static_cast<std::size_t>(node.value))] = outlier.facts;
+    if (gang_.record.outliers.size() < kMostNamed) {
+      gang_.record.outliers.push_back(std::move(outlier));
+    }
+  }
+}
+
+/// By its seat while the attempt has not begun, as other lines do then.
+std::string Preflight::describe(const Outlier& outlier, const std::vector<LinkId>& nodes, bool has_begun) const {
   const LinkId link = nodes.at(static_cast<std::size_t>(outlier.node.value));
-  return (is_strict_ ? describe_seat(*gang_.roster.find(link)) : describe_node(outlier.node, outlier.host)) +
+  return (has_begun ? describe_node(outlier.node, outlier.host) : describe_seat(*gang_.roster.find(link))) +
          " differs from " + count_of(static_cast<std::size_t>(outlier.others), "other") + ": " + outlier.facts;
 }
 
-void Preflight::tell(const std::vector<Outlier>& outliers, const std::vector<LinkId>& nodes) {
+void Preflight::tell(const std::vector<Outlier>& outliers, const std::vector<LinkId>& nodes, bool has_begun) {
   std::size_t named = 0;
   for (const Outlier& outlier : outliers) {
-    std::string text = describe(outlier, nodes);
+    std::string text = describe(outlier, nodes, has_begun);
     if (named < kMostNamed && said_.insert(text).second) {
       ++named;
       gang_.send(gang_.roster.links(), Announce{std::move(text)});

@@ -6,6 +6,7 @@
 #include "gang/preflight_values.hpp"
 #include "gang/protocol/gang_state.hpp"
 #include "gang/protocol/preflight_command.hpp"
+#include "gang/protocol/preflight_links.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -20,7 +21,8 @@ namespace muster::gang {
 /// Compares nothing without `GangConfig::judge_facts`. Each attempt is judged. Nothing waits for that: the nodes are asked a
 /// moment after the start, and judged once all have answered, or `kMostWait` later those that have, and all once more
 /// when the last one has. With --preflight strict the nodes are asked when they join and before each restart, and
-/// `holds_back` waits for their answers, and then for those about the command of --preflight-command.
+/// `holds_back` waits for their answers, and then for those about the command of --preflight-command and
+/// about links.
 class Preflight {
  public:
   /// Between a start and the question: neither the join nor the start of workers pays for it.
@@ -47,7 +49,7 @@ class Preflight {
   /// True while the next attempt may not start: a node has not answered yet, or one is unfit.
   bool holds_back(Instant now);
   /// Of the nodes that have seats.
-  const std::optional<UnfitNode>& unfit() const { return unfit_ ? unfit_ : command_.unfit(); }
+  std::optional<UnfitNode> unfit() const;
   /// True for a last call from the first time on: a spare may come for the seat of the unfit node.
   bool awaits_spare(Instant now);
 
@@ -68,8 +70,10 @@ class Preflight {
   std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
   std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;
   PreflightVerdict judge(const std::vector<LinkId>& nodes);
-  std::string describe(const Outlier& outlier, const std::vector<LinkId>& nodes) const;
-  void tell(const std::vector<Outlier>& outliers, const std::vector<LinkId>& nodes);
+  bool links_hold_back(Instant now);
+  void record_outliers(const std::vector<LinkId>& nodes);
+  std::string describe(const Outlier& outlier, const std::vector<LinkId>& nodes, bool has_begun) const;
+  void tell(const std::vector<Outlier>& outliers, const std::vector<LinkId>& nodes, bool has_begun);
   void name_silent(const std::vector<LinkId>& nodes);
 
   GangState& gang_;
@@ -80,11 +84,13 @@ class Preflight {
   std::optional<Instant> asks_at_;  ///< the nodes of the attempt
   bool is_open_ = false;            ///< the attempt is judged, or judged again, when all have answered
   std::optional<Instant> due_;      ///< next judgement
+  std::vector<Outlier> by_facts_;   ///< of the last judgement
   std::map<LinkId, std::string> differences_;
   std::set<std::string> said_;
   std::vector<LinkId> passed_;      ///< nodes that may start together
   std::optional<UnfitNode> unfit_;  ///< the first one
   PreflightCommand command_;
+  PreflightLinks links_;
   std::map<int, Instant> spare_calls_;  ///< ends of the last calls for a spare, by attempts
 };
 

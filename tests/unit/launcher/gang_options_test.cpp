@@ -158,10 +158,13 @@ TEST(GangOptions, ReadWhatIsComparedAndWhatFollows) {
   EXPECT_EQ(read("strict"), (gang::PreflightChoice{ComparesNodes::Strictly, false}));
   EXPECT_EQ(read("full,strict"), (gang::PreflightChoice{ComparesNodes::Strictly, true}));
   EXPECT_EQ(read("strict,full"), (gang::PreflightChoice{ComparesNodes::Strictly, true}));
+  EXPECT_EQ(read("links"), (gang::PreflightChoice{ComparesNodes::Auto, false, true}));
+  EXPECT_EQ(read("links,full,strict"), (gang::PreflightChoice{ComparesNodes::Strictly, true, true}));
   EXPECT_EQ(read("off"), (gang::PreflightChoice{ComparesNodes::Never, false}));
-  for (const char* const words : {"", "full,off", "full,full", "full,", "x", "auto,full"}) {
+  for (const char* const words : {"", "full,off", "full,full", "full,", "x", "auto,full", "links,auto", "off,off"}) {
     EXPECT_EQ(error_of(options_of({{"preflight", words}})),
-              "64: --preflight is '" + std::string(words) + "', expected auto, full, strict, full,strict or off");
+              "64: --preflight is '" + std::string(words) +
+                  "', expected auto, off, or strict, full and links, joined by commas");
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -163,7 +164,8 @@ class LeaderScenario {
   std::optional<Start> last_start;  ///< of the node with the highest rank
   StatusReport last_report;
   std::vector<std::string> announced;
-  std::uint16_t port = 4'000;  ///< the last one that was reserved
+  std::map<LinkId, StatusQuery> asked;  ///< the last question to each agent
+  std::uint16_t port = 4'000;           ///< the last one that was reserved
   bool answers_port = true;
   int wakes = 0;
 
@@ -186,6 +188,10 @@ class LeaderScenario {
       last_report = *report;
     } else if (const auto* const line = std::get_if<Announce>(&sent.message)) {
       announced.push_back(line->text);
+    } else if (const auto* const query = std::get_if<StatusQuery>(&sent.message)) {
+      for (const LinkId link : sent.links) {
+        asked[link] = *query;
+      }
     }
   }
 

@@ -1,0 +1,58 @@
+// Opens the port in the agent, so that partners that come early find it, and leaves the rest to a helper process.
+#include "agent/link_checker.hpp"
+
+#include "base/random.hpp"
+#include "preflight/measure_links.hpp"
+#include "process/worker_port.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace muster {
+
+LinkChecker::LinkChecker(ProcessLoop& loop, const RunContext& run, gang::Gang& gang)
+    : run_(run), gang_(gang), helper_(loop.io(), loop.helpers()) {}
+
+void LinkChecker::answer(const std::string& question) {
+  const auto listens = gang::parse_link_listen(question);
+  const auto plan = gang::parse_link_plan(question);
+  if (listens && run_.job.gang.config.options.preflight.compares != gang::ComparesNodes::Never) {
+    tell(listen(*listens));
+  } else if (plan && listener_) {
+    measure(*plan);
+  } else {
+    tell("");
+  }
+}
+
+/// Ends an earlier check, whose answers nobody waits for any more. The answer is empty if it cannot listen.
+std::string LinkChecker::listen(const gang::LinkListen& question) {
+  end();
+  auto key = random_digits();
+  auto opened = preflight::listen_for_links(question.address, WorkerPort::kLeast, WorkerPort::kMost);
+  if (!key || !opened) {
+    return {};
+  }
+  key_ = *std::move(key);
+  listener_ = std::move(opened->socket);
+  return to_text(gang::LinkPort{question.check, opened->port, key_});
+}
+
+void LinkChecker::measure(const gang::LinkPlan& plan) {
+  constexpr std::chrono::seconds kLateness{1};  // of a process that waits for a CPU; its rounds end by the clock
+  const auto measure_all = [plan, key = key_, listener = listener_.get()] {
+    return is_helper_process() ? to_text(preflight::measure_links(listener, key, plan)) : "";
+  };
+  helper_.start({.work = measure_all,
+                 .most_time = static_cast<int>(plan.steps.size()) * gang::kLinkRoundTime + kLateness,
+                 .then = [this](const HelperTask::Answer& answer) { tell(answer.value_or("")); },
+                 .kept = {listener_.get()}});
+  listener_.reset();  // the helper process has it
+}
+
+void LinkChecker::end() {
+  helper_.cancel();
+  listener_.reset();
+}
+
+}  // namespace muster

@@ -1,0 +1,84 @@
+#pragma once
+
+// Has the nodes measure the links between them before an attempt, and finds those whose links are bad (docs/preflight.md).
+// Part of the leader: pure.
+
+#include "gang/link_check.hpp"
+#include "gang/protocol/gang_state.hpp"
+#include "gang/protocol/preflight_command.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster::gang {
+
+/// Does nothing without `GangConfig::judge_links`, and for fewer than three nodes. All nodes that have seats are asked to
+/// listen, and those that do so to measure. They are measured again before each attempt, and when a node has come.
+class PreflightLinks {
+ public:
+  /// Limit of the wait for the nodes to listen.
+  static constexpr std::chrono::seconds kTimeToListen{2};
+  /// A node may tell its results so much later than its last round ends.
+  static constexpr std::chrono::seconds kTimeToTell{2};
+
+  /// The state outlives it.
+  explicit PreflightLinks(GangState& gang) : gang_(gang) {}
+
+  /// Takes the answer to a question. False: the report answers another one.
+  bool take(LinkId link, const StatusReport& report);
+  void forget(LinkId link);
+  void on_tick(Instant now);
+  std::optional<Instant> next_wake() const { return due_; }
+
+  /// True while the next attempt may not start, because the nodes measure.
+  bool holds_back(Instant now);
+  /// The nodes with bad links, once after each check.
+  std::optional<std::vector<Outlier>> take_findings();
+  /// Likewise, by their ranks among `nodes`.
+  std::vector<Outlier> outliers(const std::vector<LinkId>& nodes) const;
+  /// The first of them; empty: there is none.
+  std::optional<std::pair<LinkId, Outlier>> first_outlier() const;
+
+ private:
+  enum class Phase {
+    Idle,
+    Listening,
+    Measuring,
+    Done
+  };
+  struct Node {
+    LinkId link = kOwnLink;
+    std::string address{};
+    bool is_awaited = true;
+    std::optional<LinkPort> port{};
+    std::optional<LinkResults> results{};
+  };
+
+  Node* find(LinkId link);
+  bool has_checked(const std::vector<LinkId>& nodes) const;
+  bool awaits_answers(Instant now) const;
+  void ask_to_listen(const std::vector<LinkId>& nodes, Instant now);
+  void ask_to_measure(Instant now);
+  std::vector<LinkPlan> make_plans() const;
+  void conclude();
+  void warn_of(LinkId link, const std::string& what);
+
+  GangState& gang_;
+  Phase phase_ = Phase::Idle;
+  std::optional<int> attempt_;    ///< that the check is for
+  int check_ = 0;                 ///< number of the check: each has another one
+  std::vector<Node> nodes_;       ///< those that were asked; from `Measuring` on, those that listen
+  std::set<LinkId> checked_;      ///< nodes that were asked, as long as they are here
+  LinkRounds rounds_;             ///< of `nodes_`
+  std::optional<Instant> limit_;  ///< of the wait for answers
+  std::optional<Instant> due_;    ///< the same, until the clock has told so
+  std::map<LinkId, Outlier> outliers_;
+  bool has_findings_ = false;
+};
+
+}  // namespace muster::gang
