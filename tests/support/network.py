@@ -1,9 +1,12 @@
 """Breaks the network of test hosts, and heals it."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 from .deadlines import HANG
+
+FAR_LINK = str(Path(__file__).with_name("far_link.py"))
 
 
 class Network:
@@ -18,6 +21,8 @@ class Network:
         self._dual = set()
         self._bridged = set()
         self._names = {}
+        self._far = {}
+        self._lossy = set()
 
     def take_down(self, index):
         """As when the cable is pulled: nothing is refused, nothing arrives."""
@@ -39,6 +44,23 @@ class Network:
         self._on(index, "nft", "-f", "-", text=f"table inet faults {{\n{rules}}}\n")
         self._harmed.add(index)
 
+    def lose_on_wire(self, index, percent):
+        """Likewise, but the kernel of the sender does not notice, which would send such a packet again."""
+        for namespace, device in ((self._hosts.name(index), "eth0"), (f"{self._hosts.prefix}-net", f"h{index}")):
+            rule = f"type filter hook ingress device {device} priority 0; numgen random mod 100 < {percent} drop;"
+            self._nft(namespace, f"table netdev faults {{\nchain ingress {{ {rule} }}\n}}\n")
+        self._lossy.add(index)
+
+    def _heal_wire(self, index):
+        for namespace in (self._hosts.name(index), f"{self._hosts.prefix}-net"):
+            self._nft(namespace, "delete table netdev faults\n")
+        self._lossy.discard(index)
+
+    @staticmethod
+    def _nft(namespace, text):
+        command = ["ip", "netns", "exec", namespace, "nft", "-f", "-"]
+        subprocess.run(command, input=text, text=True, check=True, timeout=HANG)
+
     def drop_port(self, index, port, protocol="tcp"):
         """Whatever comes to that port of the host is lost: a firewall that says nothing."""
         self.heal_loss(index)
@@ -59,6 +81,22 @@ class Network:
             *"burst 4kb latency 400ms".split(),
         )
         self._slowed.add(index)
+
+    def move_away(self, index, milliseconds):
+        """Whatever the host sends or receives takes so much longer."""
+        self._far[index] = subprocess.Popen(
+            ["ip", "netns", "exec", f"{self._hosts.prefix}-net", sys.executable, "-B", FAR_LINK, f"h{index}", str(milliseconds)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._far[index].stdout.readline() == "relaying\n"
+
+    def _bring_back(self, index):
+        relay = self._far.pop(index)
+        relay.kill()
+        relay.communicate(timeout=HANG)
+        bridge = f"ip -n {self._hosts.prefix}-net link set h{index} master br0"
+        subprocess.run(bridge.split(), check=True, timeout=HANG)
 
     def serve(self, index, service, target, port):
         """On that host the service address leads to the target, at that port only: kube-proxy."""
@@ -95,6 +133,10 @@ class Network:
         for file, text in self._names.items():
             file.write_text(text)
         self._names.clear()
+        for index in list(self._far):
+            self._bring_back(index)
+        for index in list(self._lossy):
+            self._heal_wire(index)
         for index in list(self._harmed):
             self.heal_loss(index)
         for index in list(self._down):
