@@ -47,7 +47,7 @@ bool is_far(double own, double usual) {
 
 bool is_lossy(double own, double usual) {
   constexpr double kTimes = 10;
-  constexpr double kFloor = 5'000;  // of a million
+  constexpr double kFloor = 10'000;  // of a million
   return own > usual * kTimes && own > kFloor;
 }
 

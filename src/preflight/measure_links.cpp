@@ -207,11 +207,12 @@ LinkResult result_of(int socket, const Received& received) {
   constexpr std::uint64_t kMillion = 1'000'000;
   constexpr int kMostLatency = 10'000'000;
   constexpr std::uint64_t kBitsPerByte = 8;
+  constexpr std::uint64_t kFewestPackets = 1'000;  // of fewer, a single one sent twice is no sign of a loss
   tcp_info info{};
   socklen_t size = sizeof info;
   (void)::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size);  // then latency and loss are not known
   const bool has_latency = info.tcpi_min_rtt != std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t sent = std::max<std::uint64_t>(info.tcpi_data_segs_out, 1);
+  const std::uint64_t sent = std::max<std::uint64_t>(info.tcpi_data_segs_out, kFewestPackets);
   return {has_latency ? bounded(info.tcpi_min_rtt, kMostLatency) : 0,
           bounded(*std::ranges::max_element(received.slices) * kBitsPerByte / kSliceTime.count(),  // bits in a ms
                   std::numeric_limits<int>::max()),
