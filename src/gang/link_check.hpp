@@ -105,6 +105,7 @@ struct ToldLinks {
   NodeRank node;
   std::string host;
   std::optional<LinkResults> results;  ///< empty: it has not told them, and no pair with it counts
+  std::string kind = {};               ///< of machine: a node of another kind than most is not named
 };
 
 /// Finds the nodes whose links are bad in all of their rounds. Pure; runs on the leader.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -192,6 +193,16 @@ std::string describe_node(const Links& links, const std::vector<std::optional<do
   return join(texts, ", ");
 }
 
+/// The kind of most nodes: a head node may have a slow network card, and workers of another role may need none.
+std::string usual_kind(const std::vector<gang::ToldLinks>& told) {
+  std::map<std::string, std::size_t> counts;
+  for (const gang::ToldLinks& node : told) {
+    ++counts[node.kind];
+  }
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& kind) { return kind.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
 }  // namespace
 
 std::vector<Outlier> judge_links(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds) {
@@ -201,9 +212,10 @@ std::vector<Outlier> judge_links(const std::vector<gang::ToldLinks>& told, const
   for (const Quality& quality : kQualities) {
     best.push_back(best_of(links, quality));
   }
+  const std::string kind = usual_kind(told);
   std::vector<Outlier> outliers;
   for (std::size_t i = 0; i < told.size(); ++i) {
-    if (std::string text = describe_node(links, best, i); !text.empty()) {
+    if (std::string text = told[i].kind == kind ? describe_node(links, best, i) : ""; !text.empty()) {
       outliers.push_back({told[i].node, told[i].host, 0, std::move(text)});
     }
   }

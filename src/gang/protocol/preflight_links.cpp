@@ -152,8 +152,9 @@ void PreflightLinks::conclude() {
   const auto is_measured = [](const std::optional<LinkResult>& result) { return result.has_value(); };
   for (const Node& node : nodes_) {
     const Member* const member = gang_.roster.find(node.link);
-    told.push_back(
-        {NodeRank{static_cast<int>(told.size())}, member == nullptr ? "" : member->join.node.host, node.results});
+    const NodeFacts facts = member == nullptr ? NodeFacts() : member->join.node;
+    told.push_back({NodeRank{static_cast<int>(told.size())}, facts.host, node.results,
+                    std::to_string(facts.devices.size()) + " " + facts.role_name});
     has_measured = has_measured || (node.results && std::ranges::any_of(node.results->rounds, is_measured));
     if (!node.results && !rounds_.empty()) {
       warn_of(node.link, "has not told how its links are");
