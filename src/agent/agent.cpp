@@ -256,6 +256,7 @@ std::unique_ptr<LauncherLink> Agent::connect_launcher() {
 
 void Agent::act(const gang::StartAttempt& wanted) {
   startup_.cancel();
+  links_.cancel();
   outcome_.init_seconds.reset();
   outcome_.notices.clear();
   LaunchPlan plan = plan_of_attempt(run_, startup_, wanted);

@@ -59,7 +59,7 @@ void Agent::on_job_end(const JobEnd& end) {
   standbys_.end();
   reporter_.end();
   facts_.end();
-  links_.end();
+  links_.cancel();
   preflight_.end();
   control_.end(end.reason);
   loop_.page().decide(end.exit_code);

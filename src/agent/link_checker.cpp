@@ -27,7 +27,7 @@ void LinkChecker::answer(const std::string& question) {
 
 /// Ends an earlier check, whose answers nobody waits for any more. The answer is empty if it cannot listen.
 std::string LinkChecker::listen(const gang::LinkListen& question) {
-  end();
+  cancel();
   auto key = random_digits();
   auto opened = preflight::listen_for_links(question.address, WorkerPort::kLeast, WorkerPort::kMost);
   if (!key || !opened) {
@@ -40,8 +40,9 @@ std::string LinkChecker::listen(const gang::LinkListen& question) {
 
 void LinkChecker::measure(const gang::LinkPlan& plan) {
   constexpr std::chrono::seconds kLateness{1};  // of a process that waits for a CPU; its rounds end by the clock
-  const auto measure_all = [plan, key = key_, listener = listener_.get()] {
-    return is_helper_process() ? to_text(preflight::measure_links(listener, key, plan)) : "";
+  // The rounds begin now, also for a helper process that has to wait for a CPU.
+  const auto measure_all = [plan, key = key_, listener = listener_.get(), now = std::chrono::steady_clock::now()] {
+    return is_helper_process() ? to_text(preflight::measure_links(listener, key, plan, now)) : "";
   };
   helper_.start({.work = measure_all,
                  .most_time = static_cast<int>(plan.steps.size()) * gang::kLinkRoundTime + kLateness,
@@ -50,7 +51,7 @@ void LinkChecker::measure(const gang::LinkPlan& plan) {
   listener_.reset();  // the helper process has it
 }
 
-void LinkChecker::end() {
+void LinkChecker::cancel() {
   helper_.cancel();
   listener_.reset();
 }

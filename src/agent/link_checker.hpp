@@ -21,8 +21,8 @@ class LinkChecker {
   /// Answers a question of the leader by an event `StatusReport`: listens, or has a helper process measure. Its text is
   /// empty where that cannot be done, or the user wants no comparison.
   void answer(const std::string& question);
-  /// The job has ended: nothing is measured or answered any more.
-  void end();
+  /// Ends the check: kills the helper process, closes the port, and answers no more.
+  void cancel();
 
  private:
   std::string listen(const gang::LinkListen& question);

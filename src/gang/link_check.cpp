@@ -12,8 +12,6 @@ namespace muster::gang {
 namespace {
 
 constexpr int kMostNumber = std::numeric_limits<int>::max();
-constexpr int kMostLatency = 10'000'000;
-constexpr int kMillion = 1'000'000;
 constexpr std::size_t kMostAddressBytes = 45;
 constexpr std::size_t kMostLinkKeyBytes = 32;
 constexpr std::size_t kMostLinkLineBytes = 2'048;
@@ -86,9 +84,9 @@ std::optional<std::optional<LinkResult>> parse_link_result(const std::string& wo
   if (parts.size() != 3) {
     return std::nullopt;
   }
-  const auto latency = parse_integer(parts[0], 0, kMostLatency);
+  const auto latency = parse_integer(parts[0], 0, kMostLinkLatency);
   const auto throughput = parse_integer(parts[1], 0, kMostNumber);
-  const auto loss = parse_integer(parts[2], 0, kMillion);
+  const auto loss = parse_integer(parts[2], 0, kMostLinkLoss);
   if (!latency || !throughput || !loss) {
     return std::nullopt;
   }
@@ -118,15 +116,15 @@ LinkRounds make_link_rounds(std::size_t nodes) {
   const auto log2 = static_cast<std::size_t>(std::bit_width(nodes - 1));
   LinkRounds rounds(std::min({seats - 1, std::max(kFewest, log2), kMostLinkRounds}));
   const std::size_t turning = seats - 1;  // the last seat stays, and the others move on by one
+  const auto add = [nodes](std::vector<LinkPair>& pairs, std::size_t one, std::size_t other) {
+    if (one < nodes && other < nodes) {
+      pairs.push_back({one, other});
+    }
+  };
   for (std::size_t round = 0; round < rounds.size(); ++round) {
-    const auto add = [&](std::size_t one, std::size_t other) {
-      if (one < nodes && other < nodes) {
-        rounds[round].push_back({one, other});
-      }
-    };
-    add(round, turning);
+    add(rounds[round], round, turning);
     for (std::size_t i = 1; i < seats / 2; ++i) {
-      add((round + i) % turning, (round + turning - i) % turning);
+      add(rounds[round], (round + i) % turning, (round + turning - i) % turning);
     }
   }
   return rounds;

@@ -22,7 +22,8 @@ namespace muster::gang {
 /// an older version does so, too.
 inline constexpr int kLinksNumber = std::numeric_limits<int>::max() - 1;
 
-/// Rounds follow each other in this time on each node, from the question on. It leaves room for nodes that begin late.
+/// Rounds follow each other in this time on each node, from when the agent gets the question. It leaves room for nodes that
+/// begin late.
 inline constexpr std::chrono::milliseconds kLinkRoundTime{400};
 /// Enough for the pairs of 65,536 nodes.
 inline constexpr std::size_t kMostLinkRounds = 16;
@@ -41,8 +42,8 @@ using LinkRounds = std::vector<std::vector<LinkPair>>;
 LinkRounds make_link_rounds(std::size_t nodes);
 
 // --- Questions and answers ------------------------------------------------------------------------
-// Each names the check that it belongs to: an answer may come when the next check has begun. A parser returns an empty
-// optional for a text that no agent has written.
+// Each names the check that it belongs to, but for the empty answer: an answer may come when the next check has begun. A
+// parser returns an empty optional for a text that no agent has written.
 
 /// The leader asks a node to listen.
 struct LinkListen {
@@ -76,9 +77,12 @@ struct LinkPlan {
   std::vector<LinkStep> steps;
 };
 
+inline constexpr int kMostLinkLatency = 10'000'000;  // microseconds
+inline constexpr int kMostLinkLoss = 1'000'000;      // of a million packets
+
 /// The link of a pair as one of both nodes has measured it. Numbers are not negative.
 struct LinkResult {
-  int latency = 0;     ///< the shortest round trip in microseconds, at most 10 s; 0: not known
+  int latency = 0;     ///< the shortest round trip in microseconds; 0: not known
   int throughput = 0;  ///< received, in kbit/s
   int loss = 0;        ///< packets that this node sent again, of a million
 };

@@ -200,7 +200,7 @@ void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& v
 /// The document of `muster explain --json`: the decisions, and the values that were found and not used.
 json::value to_explanation(const LaunchPlan& plan);
 
-/// `masked_words` of a plan's arguments, because users paste plans into tickets.
+/// `masked_words` of a plan's arguments, because users paste plans into tickets. Valid UTF-8.
 std::vector<std::string> masked_arguments(const std::vector<std::string>& argv);
 
 /// The document of `muster plan --json`. Secrets are masked.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -95,11 +96,12 @@ Links links_of(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds&
     for (const gang::LinkPair& pair : rounds[round]) {
       const gang::ToldLinks& one = told.at(pair.connects);
       const gang::ToldLinks& other = told.at(pair.listens);
-      if (one.results && other.results) {
-        links.of_node[pair.connects].push_back(links.all.size());
-        links.of_node[pair.listens].push_back(links.all.size());
-        links.all.push_back({pair, worse_of(result_at(one, round), result_at(other, round))});
+      if (!one.results || !other.results) {
+        continue;
       }
+      links.of_node[pair.connects].push_back(links.all.size());
+      links.of_node[pair.listens].push_back(links.all.size());
+      links.all.push_back({pair, worse_of(result_at(one, round), result_at(other, round))});
     }
   }
   return links;
@@ -137,8 +139,9 @@ std::vector<double> values_without(const Links& links, const Quality& quality, s
 std::optional<double> best_of(const Links& links, const Quality& quality) {
   std::optional<double> best;
   for (const Link& link : links.all) {
-    if (link.result) {
-      const double value = value_of(link, quality);
+    const double value = link.result ? value_of(link, quality) : 0;
+    const bool is_known = link.result && (value > 0 || quality.value != &LinkResult::latency);
+    if (is_known) {
       best = !best ? value : quality.is_more_better ? std::max(*best, value) : std::min(*best, value);
     }
   }
@@ -173,13 +176,16 @@ std::string describe_bad(const Links& links, const Quality& quality, std::size_t
 bool is_out_of_reach(const Links& links, std::size_t node) {
   const auto& own = links.of_node[node];
   const auto is_measured = [](const Link& link) { return link.result.has_value(); };
+  if (own.size() < kFewestLinks ||
+      std::ranges::any_of(own, [&](std::size_t at) { return is_measured(links.all[at]); })) {
+    return false;
+  }
   const auto measured = static_cast<std::size_t>(std::ranges::count_if(links.all, is_measured));
-  return own.size() >= kFewestLinks && 2 * measured > links.all.size() - own.size() &&
-         std::ranges::none_of(own, [&](std::size_t at) { return is_measured(links.all[at]); });
+  return 2 * measured > links.all.size() - own.size();
 }
 
 /// Empty: its links are as those of the others.
-std::string describe_node(const Links& links, const std::vector<std::optional<double>>& best, std::size_t node) {
+std::string describe_links_of(const Links& links, const std::vector<std::optional<double>>& best, std::size_t node) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < best.size(); ++i) {
     if (std::string text = best[i] ? describe_bad(links, kQualities[i], node, *best[i]) : ""; !text.empty()) {
@@ -209,13 +215,12 @@ std::vector<Outlier> judge_links(const std::vector<gang::ToldLinks>& told, const
   constexpr std::size_t kShare = 8;
   const Links links = links_of(told, rounds);
   std::vector<std::optional<double>> best;
-  for (const Quality& quality : kQualities) {
-    best.push_back(best_of(links, quality));
-  }
+  std::ranges::transform(kQualities, std::back_inserter(best),
+                         [&](const Quality& quality) { return best_of(links, quality); });
   const std::string kind = usual_kind(told);
   std::vector<Outlier> outliers;
   for (std::size_t i = 0; i < told.size(); ++i) {
-    if (std::string text = told[i].kind == kind ? describe_node(links, best, i) : ""; !text.empty()) {
+    if (std::string text = told[i].kind == kind ? describe_links_of(links, best, i) : ""; !text.empty()) {
       outliers.push_back({told[i].node, told[i].host, 0, std::move(text)});
     }
   }

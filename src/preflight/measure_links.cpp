@@ -109,7 +109,8 @@ UniqueFd connect_to_partner(const gang::LinkStep& step, LinkClock::time_point en
         ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
       return socket;
     }
-    wait_until(std::min(end, LinkClock::now() + (ready.revents == 0 ? milliseconds(0) : kRefusedPause)));
+    const bool has_timed_out = is_under_way && ready.revents == 0;
+    wait_until(std::min(end, LinkClock::now() + (has_timed_out ? milliseconds(0) : kRefusedPause)));
   }
   return {};
 }
@@ -204,8 +205,6 @@ int bounded(std::uint64_t number, int most) {
 }
 
 LinkResult result_of(int socket, const Received& received) {
-  constexpr std::uint64_t kMillion = 1'000'000;
-  constexpr int kMostLatency = 10'000'000;
   constexpr std::uint64_t kBitsPerByte = 8;
   constexpr std::uint64_t kFewestPackets = 1'000;  // of fewer, a single one sent twice is no sign of a loss
   tcp_info info{};
@@ -213,10 +212,10 @@ LinkResult result_of(int socket, const Received& received) {
   (void)::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size);  // then latency and loss are not known
   const bool has_latency = info.tcpi_min_rtt != std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t sent = std::max<std::uint64_t>(info.tcpi_data_segs_out, kFewestPackets);
-  return {has_latency ? bounded(info.tcpi_min_rtt, kMostLatency) : 0,
+  return {has_latency ? bounded(info.tcpi_min_rtt, gang::kMostLinkLatency) : 0,
           bounded(*std::ranges::max_element(received.slices) * kBitsPerByte / kSliceTime.count(),  // bits in a ms
                   std::numeric_limits<int>::max()),
-          bounded(info.tcpi_total_retrans * kMillion / sent, static_cast<int>(kMillion))};
+          bounded(info.tcpi_total_retrans * gang::kMostLinkLoss / sent, gang::kMostLinkLoss)};
 }
 
 /// False: the partner has ended first.
@@ -227,7 +226,7 @@ bool receive_some(int socket, std::vector<char>& buffer, Received& received) {
   return goes_on;
 }
 
-/// Sends and receives from the partner's first byte on, for the time of a transfer. Empty: none has come.
+/// Sends and receives until the time of a transfer has passed since the partner's first byte. Empty: none has come.
 std::optional<LinkResult> transfer(int socket, LinkClock::time_point most, std::vector<char>& buffer) {
   Received received;
   while (const int left = time_left(received.end(most))) {
@@ -268,8 +267,8 @@ std::optional<LinkListener> listen_for_links(const std::string& address, std::ui
   return std::nullopt;
 }
 
-gang::LinkResults measure_links(int listener, const std::string& key, const gang::LinkPlan& plan) {
-  const auto begin = LinkClock::now();
+gang::LinkResults measure_links(int listener, const std::string& key, const gang::LinkPlan& plan,
+                                LinkClock::time_point begin) {
   std::vector<char> buffer(kTransferBytes);
   gang::LinkResults results{plan.check, {}};
   for (std::size_t round = 0; round < plan.steps.size(); ++round) {

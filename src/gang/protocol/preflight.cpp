@@ -58,7 +58,7 @@ void Preflight::ask(const std::vector<LinkId>& links, Instant now) {
 
 bool Preflight::take(LinkId link, const StatusReport& report, Instant now) {
   if (report.number != kFactsNumber) {
-    return links_.take(link, report) || command_.take(link, report, now);
+    return links_.take(link, report, now) || command_.take(link, report, now);
   }
   const auto found = answers_.find(link);
   if (found != answers_.end() && !found->second.at) {
@@ -185,7 +185,7 @@ bool Preflight::comparison_holds_back(Instant now) {
   return true;
 }
 
-/// Last, so that nothing else loads the network. A node with bad links is unfit with --preflight strict alone.
+/// After the command of --preflight-command, which may load the network. A node with bad links is unfit with --preflight strict alone.
 bool Preflight::links_hold_back(Instant now) {
   if (links_.holds_back(now)) {
     return true;
@@ -307,12 +307,12 @@ void Preflight::tell(const std::vector<Outlier>& outliers, const std::vector<Lin
 void Preflight::name_silent(const std::vector<LinkId>& nodes) {
   for (const LinkId link : nodes) {
     const auto answer = answers_.find(link);
-    if (answer != answers_.end() && answer->second.text.empty()) {
-      std::string text =
-          describe_seat(*gang_.roster.find(link)) + " has told no facts: it starts without being compared";
-      if (said_.insert(text).second) {
-        gang_.say(Level::Warning, std::move(text));
-      }
+    if (answer == answers_.end() || !answer->second.text.empty()) {
+      continue;
+    }
+    std::string text = describe_seat(*gang_.roster.find(link)) + " has told no facts: it starts without being compared";
+    if (said_.insert(text).second) {
+      gang_.say(Level::Warning, std::move(text));
     }
   }
 }

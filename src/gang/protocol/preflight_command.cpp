@@ -135,6 +135,8 @@ void PreflightCommand::say_running(const std::vector<LinkId>& nodes, Instant now
     names.resize(std::min(names.size(), kMostRunning));
     gang_.say(Level::Info, "the preflight command still runs on " + where + " after " +
                                format_seconds(seconds_of(now - first)) + " s: " + join(names, ", ") + more);
+  }
+  while (first + next_progress_ <= now) {
     next_progress_ *= 2;
   }
   due_ = first + next_progress_;

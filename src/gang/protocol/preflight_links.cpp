@@ -8,7 +8,7 @@
 
 namespace muster::gang {
 
-bool PreflightLinks::take(LinkId link, const StatusReport& report) {
+bool PreflightLinks::take(LinkId link, const StatusReport& report, Instant now) {
   if (report.number != kLinksNumber) {
     return false;
   }
@@ -22,7 +22,7 @@ bool PreflightLinks::take(LinkId link, const StatusReport& report) {
     node->port = std::move(port);
     node->is_awaited = false;
   } else if (phase_ == Phase::Measuring && results && results->check == check_) {
-    node->results = std::move(results);
+    node->results = now <= last_end_ + kMostLate ? std::move(results) : std::nullopt;
     node->is_awaited = false;
   } else if (!port && !results) {  // it cannot measure, or is an older muster
     node->is_awaited = false;
@@ -105,6 +105,7 @@ void PreflightLinks::ask_to_listen(const std::vector<LinkId>& nodes, Instant now
   phase_ = Phase::Listening;
   limit_ = now + kTimeToListen;
   ++check_;
+  has_findings_ = false;
   nodes_.clear();
   outliers_.clear();
   checked_ = {nodes.begin(), nodes.end()};
@@ -124,10 +125,11 @@ void PreflightLinks::ask_to_measure(Instant now) {
   std::erase_if(nodes_, [](const Node& node) { return !node.port; });
   rounds_ = nodes_.size() < kFewestCompared ? LinkRounds() : make_link_rounds(nodes_.size());
   phase_ = Phase::Measuring;
-  limit_ = now + static_cast<int>(rounds_.size()) * kLinkRoundTime + kTimeToTell;
+  last_end_ = now + static_cast<int>(rounds_.size()) * kLinkRoundTime;
+  limit_ = last_end_ + kTimeToTell;
   const std::vector<LinkPlan> plans = make_plans();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].is_awaited = !rounds_.empty();
+  for (std::size_t i = 0; i < nodes_.size() && !rounds_.empty(); ++i) {
+    nodes_[i].is_awaited = true;
     gang_.send(nodes_[i].link, StatusQuery{kLinksNumber, to_text(plans[i])});
   }
 }
@@ -179,8 +181,10 @@ void PreflightLinks::conclude() {
 /// Not for a node that has left.
 void PreflightLinks::warn_of(LinkId link, const std::string& what) {
   const Member* const member = gang_.roster.find(link);
-  if (member != nullptr && member->seat) {
-    gang_.say(Level::Warning, describe_seat(*member) + " " + what + ": it starts without that check");
+  const std::string text =
+      member == nullptr || !member->seat ? "" : describe_seat(*member) + " " + what + ": it starts without that check";
+  if (!text.empty() && said_.size() < kMostWarnings && said_.insert(text).second) {
+    gang_.say(Level::Warning, text);
   }
 }
 

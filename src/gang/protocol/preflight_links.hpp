@@ -25,12 +25,16 @@ class PreflightLinks {
   static constexpr std::chrono::seconds kTimeToListen{2};
   /// A node may tell its results so much later than its last round ends.
   static constexpr std::chrono::seconds kTimeToTell{2};
+  /// Results that come so much later than the last round ends are of a node that was late for its partners.
+  static constexpr std::chrono::milliseconds kMostLate = kLinkRoundTime;
+  /// Nodes that are named in a job because they start without the check.
+  static constexpr std::size_t kMostWarnings = 16;
 
   /// The state outlives it.
   explicit PreflightLinks(GangState& gang) : gang_(gang) {}
 
   /// Takes the answer to a question. False: the report answers another one.
-  bool take(LinkId link, const StatusReport& report);
+  bool take(LinkId link, const StatusReport& report, Instant now);
   void forget(LinkId link);
   void on_tick(Instant now);
   std::optional<Instant> next_wake() const { return due_; }
@@ -75,10 +79,12 @@ class PreflightLinks {
   std::vector<Node> nodes_;       ///< those that were asked; from `Measuring` on, those that listen
   std::set<LinkId> checked_;      ///< nodes that were asked, as long as they are here
   LinkRounds rounds_;             ///< of `nodes_`
+  Instant last_end_;              ///< of the last round
   std::optional<Instant> limit_;  ///< of the wait for answers
   std::optional<Instant> due_;    ///< the same, until the clock has told so
   std::map<LinkId, Outlier> outliers_;
   bool has_findings_ = false;
+  std::set<std::string> said_;
 };
 
 }  // namespace muster::gang

@@ -41,7 +41,7 @@ UniqueFd stranger_at(const LinkListener& listener, const std::string& says) {
 
 std::future<gang::LinkResults> measure_beside(const LinkListener& listener, std::vector<LinkStep> steps) {
   return std::async(std::launch::async, [fd = listener.socket.get(), plan = LinkPlan{1, std::move(steps)}] {
-    return measure_links(fd, kKey, plan);
+    return measure_links(fd, kKey, plan, std::chrono::steady_clock::now());
   });
 }
 
