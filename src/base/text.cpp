@@ -442,7 +442,7 @@ std::vector<std::string> masked_words(std::vector<std::string> words) {
     } else if (names_secret && has_value) {
       word.replace(size + 1, std::string::npos, kMasked);
     }
-    is_secret = names_secret && !has_value && is_option;
+    is_secret = names_secret && !has_value && (is_option || word.ends_with(':'));  // as in "password: x"
   }
   return words;
 }

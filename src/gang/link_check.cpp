@@ -58,7 +58,8 @@ bool is_link_key(std::string_view text) {
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  const auto port = parse_integer(text, 1, std::numeric_limits<std::uint16_t>::max());
+  constexpr int kLeast = 1'024;  // nobody is to connect to a service of the system
+  const auto port = parse_integer(text, kLeast, std::numeric_limits<std::uint16_t>::max());
   return port ? std::optional(static_cast<std::uint16_t>(*port)) : std::nullopt;
 }
 

@@ -89,19 +89,23 @@ std::optional<LinkResult> worse_of(const std::optional<LinkResult>& one, const s
              : std::nullopt;
 }
 
-/// Without those of nodes that have told nothing.
+/// Nothing where one of both nodes has told nothing.
+void add_link(Links& links, const std::vector<gang::ToldLinks>& told, const gang::LinkPair& pair, std::size_t round) {
+  const gang::ToldLinks& one = told.at(pair.connects);
+  const gang::ToldLinks& other = told.at(pair.listens);
+  if (!one.results || !other.results) {
+    return;
+  }
+  links.of_node[pair.connects].push_back(links.all.size());
+  links.of_node[pair.listens].push_back(links.all.size());
+  links.all.push_back({pair, worse_of(result_at(one, round), result_at(other, round))});
+}
+
 Links links_of(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds) {
   Links links{{}, std::vector<std::vector<std::size_t>>(told.size())};
   for (std::size_t round = 0; round < rounds.size(); ++round) {
     for (const gang::LinkPair& pair : rounds[round]) {
-      const gang::ToldLinks& one = told.at(pair.connects);
-      const gang::ToldLinks& other = told.at(pair.listens);
-      if (!one.results || !other.results) {
-        continue;
-      }
-      links.of_node[pair.connects].push_back(links.all.size());
-      links.of_node[pair.listens].push_back(links.all.size());
-      links.all.push_back({pair, worse_of(result_at(one, round), result_at(other, round))});
+      add_link(links, told, pair, round);
     }
   }
   return links;

@@ -206,7 +206,7 @@ int bounded(std::uint64_t number, int most) {
 
 LinkResult result_of(int socket, const Received& received) {
   constexpr std::uint64_t kBitsPerByte = 8;
-  constexpr std::uint64_t kFewestPackets = 1'000;  // of fewer, a single one sent twice is no sign of a loss
+  constexpr std::uint64_t kFewestPackets = 300;  // of fewer, a single one sent twice is no sign of a loss
   tcp_info info{};
   socklen_t size = sizeof info;
   (void)::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size);  // then latency and loss are not known
@@ -215,7 +215,7 @@ LinkResult result_of(int socket, const Received& received) {
   return {has_latency ? bounded(info.tcpi_min_rtt, gang::kMostLinkLatency) : 0,
           bounded(*std::ranges::max_element(received.slices) * kBitsPerByte / kSliceTime.count(),  // bits in a ms
                   std::numeric_limits<int>::max()),
-          bounded(info.tcpi_total_retrans * gang::kMostLinkLoss / sent, gang::kMostLinkLoss)};
+          bounded(std::uint64_t{info.tcpi_total_retrans} * gang::kMostLinkLoss / sent, gang::kMostLinkLoss)};
 }
 
 /// False: the partner has ended first.
@@ -238,7 +238,8 @@ std::optional<LinkResult> transfer(int socket, LinkClock::time_point most, std::
       break;
     }
     if ((ready.revents & POLLOUT) != 0) {
-      (void)::send(socket, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      static const std::vector<char> zeros(kTransferBytes);  // no partner chooses what this node sends
+      (void)::send(socket, zeros.data(), zeros.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     }
   }
   return received.first ? std::optional(result_of(socket, received)) : std::nullopt;

@@ -57,7 +57,9 @@ bool PreflightLinks::holds_back(Instant now) {
   if (phase_ == Phase::Measuring && !awaits_answers(now)) {
     conclude();
   }
-  if (attempt_ != gang_.attempt.number() || (phase_ == Phase::Done && !has_checked(nodes))) {
+  const bool is_first = attempt_ != gang_.attempt.number();
+  first_check_ = is_first ? check_ : first_check_;
+  if (is_first || (phase_ == Phase::Done && !has_checked(nodes) && check_ < first_check_ + kMostChecks)) {
     ask_to_listen(nodes, now);
   }
   due_ = phase_ == Phase::Done ? std::nullopt : limit_;
@@ -124,6 +126,10 @@ void PreflightLinks::ask_to_measure(Instant now) {
   }
   std::erase_if(nodes_, [](const Node& node) { return !node.port; });
   rounds_ = nodes_.size() < kFewestCompared ? LinkRounds() : make_link_rounds(nodes_.size());
+  for (std::vector<LinkPair>& pairs : rounds_) {  // a link inside a host says nothing of the network
+    std::erase_if(
+        pairs, [this](const LinkPair& pair) { return nodes_[pair.connects].address == nodes_[pair.listens].address; });
+  }
   phase_ = Phase::Measuring;
   last_end_ = now + static_cast<int>(rounds_.size()) * kLinkRoundTime;
   limit_ = last_end_ + kTimeToTell;

@@ -26,7 +26,9 @@ class PreflightLinks {
   /// A node may tell its results so much later than its last round ends.
   static constexpr std::chrono::seconds kTimeToTell{2};
   /// Results that come so much later than the last round ends are of a node that was late for its partners.
-  static constexpr std::chrono::milliseconds kMostLate = kLinkRoundTime;
+  static constexpr std::chrono::milliseconds kMostLate{400};
+  /// Checks before one attempt, if nodes come and go meanwhile.
+  static constexpr int kMostChecks = 3;
   /// Nodes that are named in a job because they start without the check.
   static constexpr std::size_t kMostWarnings = 16;
 
@@ -76,6 +78,7 @@ class PreflightLinks {
   Phase phase_ = Phase::Idle;
   std::optional<int> attempt_;    ///< that the check is for
   int check_ = 0;                 ///< number of the check: each has another one
+  int first_check_ = 0;           ///< of the attempt
   std::vector<Node> nodes_;       ///< those that were asked; from `Measuring` on, those that listen
   std::set<LinkId> checked_;      ///< nodes that were asked, as long as they are here
   LinkRounds rounds_;             ///< of `nodes_`

@@ -283,6 +283,7 @@ TEST(Masked, HidesSecretsAndPasswordsInAddresses) {
 }
 
 TEST(MaskedLine, HidesTheSecretsOfACommandLine) {
+  EXPECT_EQ(masked_line("see password: a b, {\"api_key\": \"c\"}", 100), "see password: *** b, {\"api_key\": ***");
   EXPECT_EQ(masked_line("x --api-token a --lr 1 TOKEN=b wandb.api_key=c --password -v http://me:pw@h", 100),
             "x --api-token *** --lr 1 TOKEN=*** wandb.api_key=*** --password -v http://***@h");
 }

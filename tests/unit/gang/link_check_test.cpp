@@ -73,8 +73,8 @@ TEST(LinkLines, OfStrangersAreNotRead) {
     EXPECT_FALSE(parse_link_results(text)) << text.substr(0, 80);
   }
   for (const std::string& text :
-       std::vector<std::string>{"", "listens 1 0 key", "listens 1 65536 key", "listens 1 7001 ", "listens 1 7001 k,k",
-                                "listens 1 7001 k k", "listens 1 7001 " + std::string(33, 'k')}) {
+       std::vector<std::string>{"", "listens 1 0 key", "listens 1 22 key", "listens 1 65536 key", "listens 1 7001 ",
+                                "listens 1 7001 k,k", "listens 1 7001 k k", "listens 1 7001 " + std::string(33, 'k')}) {
     EXPECT_FALSE(parse_link_port(text)) << text;
   }
   for (const char* const text :
