@@ -4,7 +4,8 @@
 The kernel maps a program in blocks of 64 KiB, each at a page fault, and what is mapped counts as memory of the process. A start
 runs a tenth of the program; spread over all of it that was half of its blocks, in guard and agent each.
 
-Links the program of a build anew, runs it under valgrind and reads the linker's map.
+Links the program of a build anew, runs it under valgrind and reads the linker's map. Two runs may differ in a function or two: how a
+time is printed depends on its digits.
 """
 
 import argparse
