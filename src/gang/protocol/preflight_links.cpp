@@ -156,7 +156,7 @@ void PreflightLinks::conclude() {
   phase_ = Phase::Done;
   has_findings_ = true;
   std::vector<ToldLinks> told;
-  bool has_measured = rounds_.empty();
+  bool has_measured = std::ranges::all_of(rounds_, [](const auto& pairs) { return pairs.empty(); });
   const auto is_measured = [](const std::optional<LinkResult>& result) { return result.has_value(); };
   for (const Node& node : nodes_) {
     const Member* const member = gang_.roster.find(node.link);
