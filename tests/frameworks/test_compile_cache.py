@@ -1,4 +1,4 @@
-"""What Inductor has compiled is found on other nodes (docs/first-step.md). Beside torchrun, on four hosts with disks of their own."""
+"""What Inductor has compiled is found on other nodes (docs/first-step.md), on four hosts with disks of their own. With SOAK=1 beside torchrun."""
 
 import os
 import pathlib
@@ -7,6 +7,8 @@ import shutil
 import subprocess
 
 import pytest
+
+from support.repetitions import default_or_soak
 
 pytestmark = pytest.mark.framework
 PROGRAM = pathlib.Path(__file__).parent / "workers" / "compiled.py"
@@ -87,10 +89,10 @@ def test_the_first_step_is_warm_on_empty_nodes_and_after_a_restart(first_steps, 
     assert "kept" not in said, "nothing was compiled anew"
     assert {*results, *again, *elsewhere} == {results[0]}
     assert headers_on(tmp_path / "b" / "0") == headers != {}, "nor were headers"
-    theirs = [first_steps_of_torchrun(disks)[0] for disks in ("c", "c", "d")]
+    theirs = [first_steps_of_torchrun(disks)[0] for disks in default_or_soak((), ("c", "c", "d"))]
     with capsys.disabled():
         print(f"\nfirst step: cold {cold}, after a restart {restarted}, warm {warm}, on empty nodes {from_pack}")
-        print("torchrun: cold {}, warm {}, on empty nodes {}".format(*theirs))
+        print("torchrun: cold, warm, on empty nodes:", *theirs, sep="\n  ")
         print(re.search(r"compile caches: .*", said)[0])
 
 
