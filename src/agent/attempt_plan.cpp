@@ -91,9 +91,12 @@ LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup
   placement.ports = find_agreed<PortsValue>(merged).value_or(std::vector<NodePorts>());
   const AgreedMethod method = find_agreed<MpiStartValue>(merged).value_or(AgreedMethod());
   LaunchPlan plan = run.job.plan;
-  if (run.job.input) {
+  auto ranked = run.job.input ? startup.table_of(placement, merged) : std::nullopt;
+  if (method.index == 0 && !ranked && is_plan_for(plan, placement)) {
+    plan.placement = placement;
+  } else if (run.job.input) {
     PlanInput input = *run.job.input;
-    input.ranked = startup.table_of(placement, merged);
+    input.ranked = std::move(ranked);
     if (method.index > 0) {  // one of the fallbacks
       input.mode = run.job.others.at(method.index - 1).mode;
     }
@@ -101,6 +104,9 @@ LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup
   }
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
   std::map<std::string, std::string> values = values_of(run);
+  if (placement.worker_port) {
+    values["worker_port"] = std::to_string(*placement.worker_port);
+  }
   values["job_secret"] = find_agreed<JobSecretValue>(merged).value_or("");
   values["own_address"] = own.address;
   values["own_interface"] = own.interface;

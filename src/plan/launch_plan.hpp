@@ -185,6 +185,10 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement);
 /// Makes the plan for the assumed placement.
 LaunchPlan make_plan(const PlanInput& input);
 
+/// True if the plan for the assumed placement is the plan for `placement` as well, once {worker_port} is filled: on one
+/// node the start usually decides nothing else. Holds for a plan without a rank table alone.
+bool is_plan_for(const LaunchPlan& plan, const Placement& placement);
+
 /// The most listening processes that a node may get, whatever its rank and number of nodes (from `least_nodes` up).
 int most_listeners(const ModeTemplate& mode, const Cluster& cluster);
 

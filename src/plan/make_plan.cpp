@@ -295,6 +295,15 @@ LaunchPlan make_plan(const PlanInput& input) {
   return make_plan(input, assume_placement(input.cluster));
 }
 
+bool is_plan_for(const LaunchPlan& plan, const Placement& placement) {
+  Placement expected = plan.placement;
+  expected.worker_port = placement.worker_port;
+  expected.is_decided = placement.is_decided;
+  const bool needs_facts_of_nodes = plan.exchanges_sizes || plan.needs_secret || plan.awaits_table ||
+                                    std::ranges::any_of(plan.workers, &WorkerPlan::listens);
+  return placement.nodes == 1 && expected == placement && !needs_facts_of_nodes;
+}
+
 // Fills the values that are known only when an attempt starts.
 
 namespace {

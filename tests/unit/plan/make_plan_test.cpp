@@ -3,7 +3,9 @@
 #include "plan/plans.hpp"
 
 #include <algorithm>
-#include <set>
+#include <functional>
+#include <iterator>
+#include <numeric>
 
 namespace muster {
 namespace {
@@ -61,18 +63,17 @@ TEST(MakePlan, GivesEveryRankOfTheJobToExactlyOneWorker) {
   const std::vector<int> slots = {3, 1, 4, 1, 5};
   const std::vector<RoleTemplate> roles = {role("chief", RoleCount::PerJob), role("worker", RoleCount::PerDevice),
                                            role("server", RoleCount::PerNode)};
-  std::set<int> ranks;
-  int world_size = 0;
+  std::vector<int> ranks;
   for (int node = 0; node < 5; ++node) {
     const LaunchPlan plan = plan_of(slots, node, roles);
-    world_size = plan.world_size;
-    for (const WorkerPlan& worker : plan.workers) {
-      EXPECT_TRUE(ranks.insert(worker.global_rank.value).second) << "twice: " << to_string(worker.global_rank);
-    }
+    EXPECT_EQ(plan.world_size, 1 + 14 + 5);
+    std::ranges::transform(plan.workers, std::back_inserter(ranks),
+                           [](const auto& one) { return one.global_rank.value; });
   }
-  EXPECT_EQ(world_size, 1 + 14 + 5);
-  EXPECT_EQ(static_cast<int>(ranks.size()), world_size);
-  EXPECT_EQ(*ranks.rbegin(), world_size - 1);
+  std::ranges::sort(ranks);
+  std::vector<int> all(1 + 14 + 5);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(ranks, all);
 }
 
 TEST(MakePlan, NumbersSeveralRolesOneAfterTheOther) {
@@ -207,6 +208,46 @@ TEST(MakePlan, LeavesTheFreshPortOpenUntilTheStart) {
     fill_deferred(plan, {{"worker_port", "4711"}});
     EXPECT_EQ(plan.workers[0].environment.at("MASTER_PORT"), "4711");
   }
+}
+
+TEST(MakePlan, IsMadeOnceForOneNodeInEachModeThatNeedsNoFactsOfNodes) {
+  const Cluster cluster = cluster_of({2}, 0);
+  Placement decided = assume_placement(cluster);
+  decided.is_decided = true;
+  decided.worker_port = 4711;
+  Lines once;
+  for (const std::string& name : mode_names()) {
+    ModeRequest request;
+    request.name = {name, from_flag("--mode")};
+    const PlanInput input{cluster, *choose_mode(request), job_of({"train"}), surroundings()};
+    LaunchPlan plan = make_plan(input);
+    if (!is_plan_for(plan, decided)) {
+      continue;
+    }
+    once.push_back(name);
+    plan.placement = decided;
+    fill_deferred(plan, {{"worker_port", "4711"}});
+    EXPECT_EQ(json::serialize(to_document(plan)), json::serialize(to_document(make_plan(input, decided)))) << name;
+  }
+  EXPECT_EQ(once, (Lines{"torchrun", "msrun", "msrun-simulation", "ranktable", "once", "jax", "deepspeed", "accelerate",
+                         "accelerate-single"}));
+}
+
+TEST(MakePlan, IsMadeAnewWhereTheStartDecidesMoreThanThePort) {
+  const LaunchPlan plan = torchrun_plan(cluster_of({2}, 0), surroundings());
+  Placement decided = plan.placement;
+  decided.worker_port = 4711;
+  EXPECT_TRUE(is_plan_for(plan, decided));
+  for (const auto& change : std::vector<std::function<void(Placement&)>>{
+           [](Placement& p) { p.attempt = 1; }, [](Placement& p) { p.restarts = 1; }, [](Placement& p) { p.nodes = 2; },
+           [](Placement& p) { p.slots_total = 3; }, [](Placement& p) { p.host.hosts = 1; },
+           [](Placement& p) { p.master_address = "10.0.0.1"; }}) {
+    Placement other = decided;
+    change(other);
+    EXPECT_FALSE(is_plan_for(plan, other));
+  }
+  const LaunchPlan of_two = torchrun_plan(cluster_of({1, 1}, 0), surroundings());
+  EXPECT_FALSE(is_plan_for(of_two, of_two.placement));
 }
 
 TEST(MakePlan, LeavesAloneWhatTheUserHasSet) {
