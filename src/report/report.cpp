@@ -36,10 +36,19 @@ const char* name_of(WorkerOutcome outcome) {
   return "";
 }
 
+/// True for a worker that ended with an error code of its own after the notice of a suspended job: it may not have saved.
+bool erred_after_notice(const Outcome& outcome, const WorkerResult& worker) {
+  constexpr int kLeastCodeOfSignal = 128;  // a handler may exit as a shell would
+  const int code = worker.status ? worker.status->shell_code() : 0;
+  const bool is_answer = worker.outcome == WorkerOutcome::Stopped && outcome.end.verdict == Verdict::Suspended;
+  return is_answer && code > 0 && code <= kLeastCodeOfSignal;
+}
+
 ProcessNames names_with(const Outcome& outcome, WorkerOutcome wanted) {
   ProcessNames names;
   for (const WorkerResult& worker : outcome.workers) {
-    if (worker.outcome == wanted) {
+    const auto shown = erred_after_notice(outcome, worker) ? WorkerOutcome::Failed : worker.outcome;
+    if (shown == wanted) {
       names.add(worker);
     }
   }

@@ -55,7 +55,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   --alive_;
   statuses_[ended.worker] = ended.status;
   const bool is_stopping = state_ == State::Stopping || state_ == State::Killing;
-  const bool may_answer = is_stopping || notice_has_signal_;
+  const bool may_answer = is_stopping || (notice_has_signal_ && !ended.status.ok());
   const WorkerOutcome outcome = may_answer ? outcome_in_stop(ended) : outcome_of(ended);
   outcomes_[ended.worker] = outcome;
   if (outcome == WorkerOutcome::Failed) {

@@ -325,6 +325,35 @@ time.sleep(600)
 """
 
 
+@pytest.mark.parametrize(
+    ("codes", "last", "shown"),
+    [
+        ((0, None), "start the job again to go on from its last checkpoint", "succeeded: rank 0"),
+        ((3, None), "no worker ended with 0 or said that it had saved", "ended with an error after the notice: rank 0"),
+        ((0, 1), "start the job again to go on from its last checkpoint", "ended with an error after the notice: rank 1"),
+    ],
+)
+def test_the_report_tells_who_ended_well_after_a_notice_by_signal(muster, command, codes, last, shown):
+    script = (
+        "import os, signal, sys, time\n"
+        f"code = {codes}[int(os.environ['RANK'])]\n"
+        "def told(*_):\n"
+        "    print('told', flush=True)\n"
+        "    if code is not None: sys.exit(code)\n"
+        "signal.signal(signal.SIGUSR1, told)\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(0.05)\n"
+    )
+    job = muster.start("--nproc-per-node=2", "--tell-workers-by=USR1", "--", sys.executable, "-c", script, report=True)
+    job.out.wait_for("ready", times=2)
+
+    assert command(job, "suspend", "--within=5").code == 0
+
+    assert job.end() == 85, job.words()
+    assert last in job.said[-1], job.words()
+    assert any(line.endswith(shown) for line in job.said), job.words()
+
+
 def test_a_signal_that_would_end_a_worker_is_not_sent(muster, command):
     script = "import time; print('ready', flush=True); time.sleep(600)"
     job = muster.start("--nproc-per-node=2", "--tell-workers-by=USR1", "--", sys.executable, "-c", script, report=True)
@@ -337,7 +366,7 @@ def test_a_signal_that_would_end_a_worker_is_not_sent(muster, command):
     job.err.wait_for("ranks 0-1 do not catch SIGUSR1 yet, which would end them: muster sends it once there is a handler")
     assert job.end() == 85, job.words()
     assert "nobody had saved or ended" in job.report["reason"], "they lived until the deadline"
-    assert "suspended, but no worker ended or said that it had saved" in job.said[-1]
+    assert "suspended, but no worker ended with 0 or said that it had saved" in job.said[-1]
 
 
 def test_a_worker_that_catches_the_signal_later_gets_it_then(muster, command, tmp_path):
@@ -521,7 +550,7 @@ def test_a_program_that_never_answers_is_killed_before_the_grace_is_over(muster)
 
     assert job.end() == 85, job.words()
     promise("the end before the platform's KILL", 30.0, time.monotonic() - began)
-    assert re.fullmatch(r"suspended \(SIGTERM\): nobody had saved or ended [\d.]+ s after the notice", job.report["reason"])
+    assert re.fullmatch(r"suspended \(SIGTERM\): nobody had saved or ended with 0 [\d.]+ s after the notice", job.report["reason"])
     assert not folder.exists()
     muster.assert_no_survivors()
 

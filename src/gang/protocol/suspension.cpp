@@ -71,7 +71,8 @@ std::string Suspension::note_all_succeeded() {
 }
 
 std::string Suspension::at_deadline(Instant now) const {
-  return (has_departed_ ? "not all processes had ended " : "nobody had saved or ended ") + after(now - notice_->asked);
+  return (has_departed_ ? "not all processes had ended " : "nobody had saved or ended with 0 ") +
+         after(now - notice_->asked);
 }
 
 std::string Suspension::after_all_have_ended(Instant now) const {

@@ -32,6 +32,13 @@ TEST(SupervisorAfterANotice, TakesAnExitForAnAnswerToANoticeBySignal) {
   EXPECT_TRUE(supervisor.failed().empty());
 }
 
+TEST(SupervisorAfterANotice, ReportsWhoEndsWellAfterANoticeBySignal) {
+  Supervisor supervisor = noticed(2, SIGUSR1);
+
+  EXPECT_EQ(told(supervisor.on(succeeded(0))), "success of 0");
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Succeeded);
+}
+
 TEST(SupervisorAfterANotice, KnowsACrashFromAnAnswer) {
   Supervisor supervisor = noticed(1, SIGUSR1);
 
