@@ -291,7 +291,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"redirects", "WHAT", "Input and output",
      "Streams that go only to log files: 0 none, 1 output, 2 error, 3 both; or by local rank, such as 0:1,11:2.",
      kReadByCode, nullptr, 'r'},
-    {"tee", "WHAT", "Input and output", "Streams that go to the console and to log files, written as for --redirects.",
+    {"tee", "WHAT", "Input and output",
+     "Streams that go both to the console and to log files. The value has the same form as for --redirects.",
      kReadByCode, nullptr, 't'},
     {"local-ranks-filter", "RANKS", "Input and output", "Show only these local ranks on the console, such as 0,3."},
     {"duplicate-stdout-filters", "TEXTS", "Input and output",
@@ -348,7 +349,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&Options::is_verbose, read_whether_on>, nullptr, 'v'},
     {"help", nullptr, "Help", "Print this text.", kReadByCode, nullptr, 'h'},
     {"version", nullptr, "Help",
-     "Print the version; with --verbose, also the commit and the libraries of the program."},
+     "Print the version. With --verbose, print the commit and the libraries of the program as well."},
     {"print-completion", "SHELL", "Help", "Print the completions for bash or zsh.", {}, "bash zsh"},
     {"print-man", nullptr, "Help", "Print the manual page."},
 });

@@ -69,7 +69,7 @@ Result<> check_is_no_python(const CommandLine& line) {
     return {};
   }
   return Error{ErrorKind::BadUsage, original_of(*line.compat) + " takes '" + word +
-                                        "' for the script, since it starts Python itself: leave '" + word +
+                                        "' for the script, because it starts Python itself: leave '" + word +
                                         "' out, or give " + spelled(line, "no-python")};
 }
 

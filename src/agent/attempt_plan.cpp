@@ -62,7 +62,7 @@ void log_start_method(const JobPlan& job, const AgreedMethod& method, const Plac
   }
   reasons.insert(reasons.end(), method.why_not.begin(), method.why_not.end());
   log_info("ranks of MPI start by way of " + std::string(name_of(mode.method.value())) +
-           (reasons.empty() ? "" : ", since " + join(reasons, ", and ")));
+           (reasons.empty() ? "" : ", because " + join(reasons, ", and ")));
 }
 
 /// Logs ranks and address at the start, which are known only once the nodes have met.

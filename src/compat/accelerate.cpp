@@ -69,7 +69,7 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
     t.line.notices.push_back(
         "ignoring " + file->source.name + ": " +
         (starter ? starter->platform + " starts muster on each node"
-                 : "with " + launcher->source.name + " " + launcher->value + " each node is started by itself"));
+                 : "with " + launcher->source.name + " " + launcher->value + " you start muster on each node"));
     return {};
   }
   t.set("hostfile", *file);

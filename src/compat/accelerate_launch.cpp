@@ -156,8 +156,8 @@ Result<Configuration> read_configuration(const std::string& text, const std::str
   const json::value* const environment = root->if_contains("compute_environment");
   if (environment != nullptr && scalar_of(*environment) == "AMAZON_SAGEMAKER") {
     return Error{ErrorKind::BadData, name +
-                                         ": compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: jobs "
-                                         "at Amazon are started by accelerate itself"};
+                                         ": compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: "
+                                         "accelerate itself starts jobs at Amazon"};
   }
   Configuration configuration;
   configuration.name = name;
@@ -419,7 +419,7 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
   return is_known ? Result<>()
                   : wrong_value(*type,
                                 "NO, MULTI_CPU, MULTI_GPU or the like, DEEPSPEED, FSDP or "
-                                "MEGATRON_LM: all else only accelerate itself starts");
+                                "MEGATRON_LM: start anything else by accelerate itself");
 }
 
 /// Reads --mixed_precision. A word that Python's YAML reader takes for false means "no".

@@ -14,64 +14,74 @@ namespace {
 
 using enum OptionSupport;
 
-constexpr const char* kTpu = "it is for TPUs, whose processes torch_xla starts";
-constexpr const char* kAmazon = "it is for jobs at Amazon SageMaker, which accelerate itself starts";
-constexpr const char* kOld = "accelerate finds the device itself";
+constexpr const char* kTpu = "this option is for TPUs, and torch_xla starts the processes of TPUs";
+constexpr const char* kAmazon = "this option is for jobs at Amazon SageMaker, and accelerate itself starts these jobs";
+constexpr const char* kOld = "accelerate itself finds the device";
 
 constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"config_file", '\0', "FILE", Same,
      "A value of the file counts if no option on the line gives it. Without this option muster reads the "
      "default file, if it exists."},
     {"num_processes", '\0', "N", Better,
-     "Workers of the whole job, over all machines. Without it, one for each accelerator of each."},
+     "Number of workers of the whole job, over all machines. Without this option, each machine starts one worker for "
+     "each of its accelerators."},
     {"num_machines", '\0', "N", Better, "If neither the line nor the file gives the number, the platform gives it."},
     {"machine_rank", '\0', "R", Better,
      "If neither the line nor the file gives the rank, the platform gives it, else the order in which the "
      "nodes arrive."},
     {"main_process_ip", '\0', "HOST", Same, "Where the nodes meet."},
     {"main_process_port", '\0', "PORT", Same,
-     "Where the workers meet, and the nodes beside it. On one node a free port, unless it is given."},
+     "Port at which the workers meet. The nodes meet at the next port. Without this option, a job of one node takes a "
+     "free port."},
     {"same_network", '\0', nullptr, Same, "The nodes meet at the same place with and without this option."},
     {"rdzv_backend", '\0', "NAME", Better, "Does the same as torchrun's --rdzv-backend.", nullptr,
      "static c10d etcd etcd-v2"},
     {"rdzv_conf", '\0', "KEY=VALUE,...", Better, "Does the same as torchrun's --rdzv-conf."},
     {"max_restarts", '\0', "N", Better,
      "The number counts for the whole job and not for each agent; all nodes restart together.", "max-restarts"},
-    {"monitor_interval", '\0', "SECONDS", Ignored, "nothing is polled, the end of a worker is seen at once"},
-    {"tee", 't', "WHAT", Better, "As torchrun's --tee; lines are whole.", "tee"},
-    {"log_dir", '\0', "DIR", Same, "As torchrun's --log-dir: files of --tee, and error files.", "log-dir"},
-    {"role", '\0', "NAME", Same, "The value of ROLE_NAME.", "set:role_name"},
+    {"monitor_interval", '\0', "SECONDS", Ignored, "muster does not poll; it sees at once that a worker ends"},
+    {"tee", 't', "WHAT", Better, "Does the same as torchrun's --tee. muster always writes whole lines.", "tee"},
+    {"log_dir", '\0', "DIR", Same,
+     "Does the same as torchrun's --log-dir: the folder of the files of --tee, and of the error files.", "log-dir"},
+    {"role", '\0', "NAME", Same, "muster sets ROLE_NAME to this name.", "set:role_name"},
     {"module", 'm', nullptr, Same, "The script is the name of a Python module."},
     {"no_python", '\0', nullptr, Same, "muster executes the script directly, without Python.", "no-python"},
     {"cpu", '\0', nullptr, Better,
-     "No accelerator is used. With --num_processes above 1, that number of workers starts, without mpirun."},
-    {"multi_gpu", '\0', nullptr, Same, "Several workers, also without accelerators."},
-    {"use_deepspeed", '\0', nullptr, Same, "ACCELERATE_USE_DEEPSPEED, and what belongs to it."},
-    {"use_fsdp", '\0', nullptr, Same, "ACCELERATE_USE_FSDP, and what belongs to it."},
-    {"use_megatron_lm", '\0', nullptr, Same, "ACCELERATE_USE_MEGATRON_LM, and what belongs to it."},
-    {"use_parallelism_config", '\0', nullptr, Same, "ACCELERATE_USE_PARALLELISM_CONFIG, and what belongs to it."},
+     "The workers use no accelerator. With --num_processes above 1, muster starts that many workers, without mpirun."},
+    {"multi_gpu", '\0', nullptr, Same,
+     "muster starts several workers, with --num_processes even without accelerators."},
+    {"use_deepspeed", '\0', nullptr, Same,
+     "muster sets ACCELERATE_USE_DEEPSPEED and accelerate's other variables for DeepSpeed."},
+    {"use_fsdp", '\0', nullptr, Same, "muster sets ACCELERATE_USE_FSDP and accelerate's other variables for FSDP."},
+    {"use_megatron_lm", '\0', nullptr, Same,
+     "muster sets ACCELERATE_USE_MEGATRON_LM and accelerate's other variables for Megatron-LM."},
+    {"use_parallelism_config", '\0', nullptr, Same,
+     "muster sets ACCELERATE_USE_PARALLELISM_CONFIG and accelerate's other variables for parallelism."},
     {"mixed_precision", '\0', "NAME", Same, "ACCELERATE_MIXED_PRECISION", nullptr, "no fp16 bf16 fp8", true},
     {"gpu_ids", '\0', "LIST", Same,
-     "The value of CUDA_VISIBLE_DEVICES, or of what this node's devices go by; all is all of them."},
+     "muster sets CUDA_VISIBLE_DEVICES, or the same variable for this node's accelerators, to this list. With all, "
+     "muster does not set it."},
     {"num_cpu_threads_per_process", '\0', "N", Same, "OMP_NUM_THREADS"},
     {"enable_cpu_affinity", '\0', nullptr, Same, "ACCELERATE_CPU_AFFINITY"},
     {"debug", '\0', nullptr, Same, "ACCELERATE_DEBUG_MODE"},
-    {"quiet", 'q', nullptr, Ignored, "muster says little as it is"},
+    {"quiet", 'q', nullptr, Ignored, "muster prints little even without this option"},
     {"fp8_override_linear_precision", '\0', "WHETHER,WHETHER,WHETHER", Same,
      "ACCELERATE_FP8_OVERRIDE_FPROP, ACCELERATE_FP8_OVERRIDE_DGRAD, ACCELERATE_FP8_OVERRIDE_WGRAD"},
     {"deepspeed_hostfile", '\0', "FILE", Better,
-     "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, and where it may list "
-     "the nodes that a platform starts, it is ignored."},
-    {"deepspeed_inclusion_filter", '\0', "NODES", Same, "Hosts of the hostfile, and their devices."},
-    {"deepspeed_exclusion_filter", '\0', "NODES", Same, "Hosts and devices of the hostfile that the job does not use."},
+     "muster starts these hosts through ssh. muster ignores the file with --deepspeed_multinode_launcher standard or "
+     "nossh, and if a platform already starts muster on this number of nodes."},
+    {"deepspeed_inclusion_filter", '\0', "NODES", Same, "The job uses only these hosts and devices of the hostfile."},
+    {"deepspeed_exclusion_filter", '\0', "NODES", Same,
+     "The job does not use these hosts and devices of the hostfile."},
     {"deepspeed_multinode_launcher", '\0', "NAME", Better,
-     "standard and nossh: each node is started by itself. Else muster goes to the hosts of the hostfile, through ssh "
-     "or --remote-shell."},
+     "With standard or nossh, you start muster on each node yourself. With any other value, muster starts the hosts of "
+     "the hostfile through ssh or --remote-shell."},
     {"mpirun_hostfile", '\0', "FILE", Better,
-     "Its hosts are started, through ssh, without mpirun. Where the platform starts each node, it is ignored."},
+     "muster starts these hosts through ssh, without mpirun. If a platform already starts muster on this number of "
+     "nodes, muster ignores the file."},
     {"use_xpu", '\0', nullptr, Ignored, kOld},
     {"use_mps_device", '\0', nullptr, Ignored, kOld},
-    {"ipex", '\0', nullptr, Ignored, "accelerate 1.15 does not know it any more"},
+    {"ipex", '\0', nullptr, Ignored, "accelerate 1.15 no longer has this option"},
     {"main_training_function", '\0', "NAME", Ignored, kTpu},
     {"downcast_bf16", '\0', nullptr, Ignored, kTpu},
     {"tpu_cluster", '\0', nullptr, Ignored, kTpu},

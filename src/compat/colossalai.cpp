@@ -15,7 +15,8 @@ namespace {
 using enum OptionSupport;
 
 constexpr const char* kHostOptions =
-    "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
+    "muster starts these hosts through ssh. If a platform already starts muster on this number of nodes, muster "
+    "ignores the list.";
 
 constexpr CompatOption naming_program(CompatOption row) {
   row.has_one_dash = true;
@@ -25,20 +26,22 @@ constexpr CompatOption naming_program(CompatOption row) {
 
 constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
     option("host", 'H', "HOSTS", Same, kHostOptions),
-    behind_one_dash(option("host", '\0', "HOSTS", Same, "The same as --host."), "host"),
+    behind_one_dash(option("host", '\0', "HOSTS", Same, "Does the same as --host."), "host"),
     option("hostfile", '\0', "FILE", Better,
-           "A host on each line. They are started, through ssh; where it may list the nodes that a "
-           "platform starts, it is ignored."),
-    option("include", '\0', "HOSTS", Same, "Hosts of the hostfile, in their order here."),
-    option("exclude", '\0', "HOSTS", Same, "All hosts of the hostfile but these."),
-    option("num_nodes", '\0', "N", Same, "So many of the hosts of the hostfile."),
-    option("nproc_per_node", '\0', "N", Better, "Workers on each node, one for each accelerator if it is not given."),
-    option("master_addr", '\0', "HOST", Same, "Where the nodes meet, the first host if it is not given."),
+           "Each line of the file has one host. muster starts these hosts through ssh. If a platform already starts "
+           "muster on this number of nodes, muster ignores the file."),
+    option("include", '\0', "HOSTS", Same, "The job uses only these hosts of the hostfile, in the order of this list."),
+    option("exclude", '\0', "HOSTS", Same, "The job uses all hosts of the hostfile except these."),
+    option("num_nodes", '\0', "N", Same, "The job uses only the first N hosts of the hostfile."),
+    option("nproc_per_node", '\0', "N", Better,
+           "Number of workers on each node. Without this option, muster starts one worker for each accelerator."),
+    option("master_addr", '\0', "HOST", Same,
+           "Where the nodes meet. Without this option, they meet at the first host."),
     option("master_port", '\0', "PORT", Same, "Where the workers meet."),
     option("extra_launch_args", '\0', "NAME=VALUE,...", Same,
-           "Options of torchrun, which count more than those above."),
+           "Options of torchrun. They take precedence over the options above."),
     option("ssh-port", '\0', "PORT", Same, "Does the same as --remote-shell 'ssh -p PORT'."),
-    naming_program(option("m", 'm', "MODULE", Same, "Run a Python module.")),
+    naming_program(option("m", 'm', "MODULE", Same, "muster runs this Python module.")),
 });
 
 }  // namespace

@@ -17,51 +17,60 @@ namespace {
 
 using enum OptionSupport;
 
-constexpr const char* kOwnShell = "muster goes to other hosts by itself, through ssh or --remote-shell";
+constexpr const char* kOwnShell = "muster itself reaches other hosts, through ssh or --remote-shell";
 
 constexpr const char* kDeepspeedElastic =
-    "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not there";
+    "muster does not start DeepSpeed's elastic agent; with --nnodes MIN:MAX and --max-restarts, nodes can join and "
+    "leave";
 
 constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
     {"hostfile", 'H', "FILE", Better,
-     "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what this one has; where "
-     "it may list the nodes that a platform starts, it is ignored. There is no default file."},
+     "muster starts these hosts through ssh. With --no_ssh the file gives the number of nodes, and the slots of this "
+     "node. If a platform already starts muster on this number of nodes, muster ignores the file. There is no default "
+     "file."},
     {"include", 'i', "NODES", Same,
-     "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices of this node, by "
-     "their numbers in CUDA_VISIBLE_DEVICES or the like."},
-    {"exclude", 'e', "NODES", Same, "All hosts and devices except those in this list."},
+     "Hosts of the hostfile and their devices, such as a@b:0,2. Without a hostfile, localhost:0,1 means devices of "
+     "this node, with the numbers that CUDA_VISIBLE_DEVICES (or the same variable for other devices) has."},
+    {"exclude", 'e', "NODES", Same, "The job uses all hosts and devices except those in this list."},
     {"num_nodes", '\0', "N", Better,
-     "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says how many there are.",
+     "The job uses only the first N hosts of the hostfile. Without this option and without a hostfile, muster takes "
+     "the number of nodes from the platform.",
      "nnodes"},
-    {"num_gpus", '\0', "N", Same, "Workers on this node, one for each accelerator if it is not given.",
+    {"num_gpus", '\0', "N", Same,
+     "Number of workers on this node. Without this option, muster starts one worker for each accelerator.",
      "nproc-per-node"},
-    {"num_accelerators", '\0', "N", Same, "The same.", "nproc-per-node"},
+    {"num_accelerators", '\0', "N", Same, "Does the same as --num_gpus.", "nproc-per-node"},
     {"elastic_training", '\0', nullptr, Refused, kDeepspeedElastic},
     {"min_elastic_nodes", '\0', "N", Refused, kDeepspeedElastic},
     {"max_elastic_nodes", '\0', "N", Refused, kDeepspeedElastic},
-    {"master_port", '\0', "PORT", Same, "Where the workers meet, and the nodes beside it.", "master-port"},
+    {"master_port", '\0', "PORT", Same, "Port at which the workers meet. The nodes meet at the next port.",
+     "master-port"},
     {"master_addr", '\0', "HOST", Same, "Where the nodes meet.", "master-addr"},
     {"node_rank", '\0', "R", Better,
-     "If it is -1 or not given, the platform gives the rank, else the order in which the nodes arrive."},
+     "With -1, or without this option, the platform gives the rank. If it gives none, nodes get ranks in the order in "
+     "which they arrive."},
     {"launcher", '\0', "NAME", Ignored, kOwnShell},
     {"launcher_args", '\0', "TEXT", Ignored, kOwnShell},
     {"module", '\0', nullptr, Same, "The script is the name of a Python module."},
     {"no_python", '\0', nullptr, Same, "muster executes the script directly, without Python.", "no-python"},
     {"no_local_rank", '\0', nullptr, Same,
-     "No --local_rank is given to the script. Without it, it stands before the script's own arguments."},
+     "muster gives the script no --local_rank. Without this option, --local_rank stands before the script's own "
+     "arguments."},
     {"no_ssh", '\0', nullptr, Same, "You start muster on each node yourself."},
-    {"no_ssh_check", '\0', nullptr, Ignored, "who cannot be reached is named at once"},
-    {"force_multi", '\0', nullptr, Ignored, "a single host of the file is reached as any other"},
-    {"save_pid", '\0', nullptr, Ignored, "no process outlives the job that would have to be found"},
+    {"no_ssh_check", '\0', nullptr, Ignored, "muster names at once a host that it cannot reach"},
+    {"force_multi", '\0', nullptr, Ignored,
+     "muster reaches a single host of the file in the same way as one of several hosts"},
+    {"save_pid", '\0', nullptr, Ignored,
+     "muster leaves no process behind, so nobody needs the number of a process to end it"},
     {"enable_each_rank_log", '\0', "DIR", Better,
-     "Files are named by attempt and global rank, and the console has the lines as well.", "log-dir"},
-    {"autotuning", '\0', "WHAT", Ignored, "the script is run as it is", nullptr, "tune run", true},
-    {"bind_cores_to_rank", '\0', nullptr, Ignored, "--bind-core binds workers to cores here"},
-    {"bind_core_list", '\0', "CORES", Ignored, "--bind-core binds workers to cores here"},
+     "The name of a file has the attempt and the global rank. The console shows the lines as well.", "log-dir"},
+    {"autotuning", '\0', "WHAT", Ignored, "muster runs the script as it is, without tuning", nullptr, "tune run", true},
+    {"bind_cores_to_rank", '\0', nullptr, Ignored, "muster's own option --bind-core binds workers to cores"},
+    {"bind_core_list", '\0', "CORES", Ignored, "muster's own option --bind-core binds workers to cores"},
     {"ssh_port", '\0', "PORT", Same, "Does the same as --remote-shell 'ssh -p PORT'."},
-    {"venv_script", '\0', "FILE", Ignored, "PATH and VIRTUAL_ENV go along to other hosts"},
+    {"venv_script", '\0', "FILE", Ignored, "muster passes PATH and VIRTUAL_ENV to other hosts"},
     {"log_level", '\0', "LEVEL", Ignored, "--verbose says more"},
-    {"quiet", 'q', nullptr, Ignored, "muster says little as it is"},
+    {"quiet", 'q', nullptr, Ignored, "muster prints little even without this option"},
 });
 
 }  // namespace
@@ -190,11 +199,11 @@ Result<> set_own_share(Translation& t, const std::vector<GivenHost>& hosts, cons
 Result<> count_nodes_of_file(Translation& t, const Text& file, const std::optional<Text>& choice) {
   const auto text = t.read_text(file.value);
   if (!text && t.settings.contains("nnodes")) {
-    t.ignore("hostfile", "hostfile", "with --no_ssh each node is started by itself");
+    t.ignore("hostfile", "hostfile", "with --no_ssh you start muster on each node");
     return {};
   }
   if (!text) {
-    return wrong_value(file, "a file that lists hosts and can be read, or --num_nodes beside it");
+    return wrong_value(file, "a file that lists hosts and can be read, or --num_nodes");
   }
   const auto listed = TRY(read_list(t, {*text, {file.source.kind, "'" + file.value + "'"}}, choice));
   t.set("nnodes", {std::to_string(listed.value.size()), file.source});

@@ -25,14 +25,14 @@ constexpr const char* kHorovodElastic =
     "are there";
 
 constexpr const char* kOverMpi =
-    "muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use a Horovod that is built with "
-    "MPI";
+    "muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave this option out, and use a Horovod that is "
+    "built with MPI";
 
-constexpr const char* kOfElastic = "it is of elastic jobs";
+constexpr const char* kOfElastic = "this option is for elastic jobs only";
 
-constexpr const char* kNoTime = "lines begin with their rank and no time";
+constexpr const char* kNoTime = "each line begins with its rank, and has no time";
 
-constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows how it was built";
+constexpr const char* kBuild = "this option starts no job; horovodrun itself prints how Horovod was built";
 
 constexpr const char* kOfMpirun = "Takes the options of mpirun that 'muster mpirun' also takes.";
 
@@ -60,67 +60,75 @@ constexpr CompatOption chosen(CompatOption row, const char* choices) {
 
 constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     option("num-proc", '\0', "N", Better,
-           "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots."),
-    behind_one_dash(option("np", 'n', "N", Better, "The same as --num-proc."), "num-proc"),
+           "Number of processes of the job. muster fills the slots of the hosts in the order of the hosts. Without "
+           "this option, it fills all slots."),
+    behind_one_dash(option("np", 'n', "N", Better, "Does the same as --num-proc."), "num-proc"),
     option("hosts", 'H', "HOSTS", Better,
-           "The hosts are started, through ssh. Where the platform starts each node, it is ignored."),
+           "muster starts these hosts through ssh. If a platform already starts muster on this number of nodes, muster "
+           "ignores the list."),
     option("hostfile", '\0', "FILE", Better, "The hosts of the job, one on each line of the file."),
-    behind_one_dash(option("hostfile", '\0', "FILE", Better, "The same as --hostfile."), "hostfile"),
+    behind_one_dash(option("hostfile", '\0', "FILE", Better, "Does the same as --hostfile."), "hostfile"),
     option("gloo", '\0', nullptr, Refused, kOverMpi),
-    option("mpi", '\0', nullptr, Same, "muster does this even without the option."),
+    option("mpi", '\0', nullptr, Same, "muster always starts the ranks as ranks of MPI."),
     option("jsrun", '\0', nullptr, Refused, "start muster by jsrun, one process on each node, and leave --jsrun out"),
     option("ssh-port", 'p', "PORT", Same, "Does the same as --remote-shell 'ssh -p PORT'."),
     option("ssh-identity-file", 'i', "FILE", Same, "Does the same as --remote-shell 'ssh -i FILE'."),
     set(option("start-timeout", '\0', "SECONDS", Better,
-               "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if neither is given."),
+               "How long muster waits for all nodes. Without this option muster reads HOROVOD_START_TIMEOUT. If both "
+               "are missing, the default of --gang-timeout counts, not 30."),
         "gang-timeout"),
     option("network-interfaces", '\0', "LIST", Same, "OMPI_MCA_btl_tcp_if_include and NCCL_SOCKET_IFNAME."),
     alias(option("network-interface", '\0', "LIST", Same,
                  "muster uses these network interfaces. You may give this option several times."),
           "network-interfaces"),
     set(option("output-filename", '\0', "DIR", Better,
-               "Files are named by attempt and global rank, and the console has the lines as well."),
+               "The name of a file has the attempt and the global rank. The console shows the lines as well."),
         "log-dir"),
     set(option("verbose", '\0', nullptr, Same, "muster says more."), "verbose"),
     set(option("version", 'v', nullptr, Better, "The version of muster."), "version"),
-    option("config-file", '\0', "FILE", Same, "YAML or JSON. What a flag says wins over it, wherever that stands."),
+    option("config-file", '\0', "FILE", Same,
+           "A file in YAML or JSON. An option on the line takes precedence over the file, in front of --config-file or "
+           "behind it."),
     option("mpi-args", '\0', "OPTIONS", Same, kOfMpirun),
     option("binding-args", '\0', "OPTIONS", Same, kOfMpirun),
     exports("tcp", nullptr, "NCCL_IB_DISABLE"),
-    exports("fusion-threshold-mb", "N", "HOROVOD_FUSION_THRESHOLD, in bytes"),
+    exports("fusion-threshold-mb", "N", "muster sets HOROVOD_FUSION_THRESHOLD, in bytes."),
     exports("cycle-time-ms", "MILLISECONDS", "HOROVOD_CYCLE_TIME"),
     exports("cache-capacity", "N", "HOROVOD_CACHE_CAPACITY"),
     exports("hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE"),
-    exports("no-hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE, 0"),
+    exports("no-hierarchical-allreduce", nullptr, "muster sets HOROVOD_HIERARCHICAL_ALLREDUCE to 0."),
     exports("hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER"),
-    exports("no-hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER, 0"),
+    exports("no-hierarchical-allgather", nullptr, "muster sets HOROVOD_HIERARCHICAL_ALLGATHER to 0."),
     exports("torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE"),
-    exports("no-torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE, 0"),
+    exports("no-torus-allreduce", nullptr, "muster sets HOROVOD_TORUS_ALLREDUCE to 0."),
     exports("autotune", nullptr, "HOROVOD_AUTOTUNE"),
     option("no-autotune", '\0', nullptr, Same, "muster does not set HOROVOD_AUTOTUNE, even if the file asks for it."),
-    exports("autotune-log-file", "FILE", "HOROVOD_AUTOTUNE_LOG, with --autotune, as the next four"),
+    exports("autotune-log-file", "FILE",
+            "muster sets HOROVOD_AUTOTUNE_LOG. This option and the next four options need --autotune."),
     exports("autotune-warmup-samples", "N", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
     exports("autotune-steps-per-sample", "N", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE"),
     exports("autotune-bayes-opt-max-samples", "N", "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES"),
     exports("autotune-gaussian-process-noise", "VALUE", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE"),
     exports("timeline-filename", "FILE", "HOROVOD_TIMELINE"),
-    exports("timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, with --timeline-filename, as the next"),
-    exports("no-timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, 0"),
+    exports("timeline-mark-cycles", nullptr,
+            "muster sets HOROVOD_TIMELINE_MARK_CYCLES. This option and the next one need --timeline-filename."),
+    exports("no-timeline-mark-cycles", nullptr, "muster sets HOROVOD_TIMELINE_MARK_CYCLES to 0."),
     exports("no-stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE"),
-    exports("stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE, 0"),
+    exports("stall-check", nullptr, "muster sets HOROVOD_STALL_CHECK_DISABLE to 0."),
     exports("stall-check-warning-time-seconds", "N", "HOROVOD_STALL_CHECK_TIME_SECONDS"),
     exports("stall-check-shutdown-time-seconds", "N", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
     exports("mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE"),
-    exports("no-mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE, 0"),
+    exports("no-mpi-threads-disable", nullptr, "muster sets HOROVOD_MPI_THREADS_DISABLE to 0."),
     exports("num-nccl-streams", "N", "HOROVOD_NUM_NCCL_STREAMS"),
     exports("thread-affinity", "N", "HOROVOD_THREAD_AFFINITY"),
     exports("gloo-timeout-seconds", "N", "HOROVOD_GLOO_TIMEOUT_SECONDS"),
     chosen(exports("log-level", "LEVEL", "HOROVOD_LOG_LEVEL"), "TRACE DEBUG INFO WARNING ERROR FATAL"),
     exports("log-without-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"),
     alias(exports("log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"), "log-without-timestamp"),
-    exports("log-with-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"),
-    alias(exports("no-log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"), "log-with-timestamp"),
-    option("disable-cache", '\0', nullptr, Ignored, "nothing is tried beforehand, who cannot be reached is named"),
+    exports("log-with-timestamp", nullptr, "muster sets HOROVOD_LOG_HIDE_TIME to 0."),
+    alias(exports("no-log-hide-timestamp", nullptr, "muster sets HOROVOD_LOG_HIDE_TIME to 0."), "log-with-timestamp"),
+    option("disable-cache", '\0', nullptr, Ignored,
+           "muster does not test the hosts beforehand; it names each host that it cannot reach"),
     option("prefix-output-with-timestamp", '\0', nullptr, Ignored, kNoTime),
     behind_one_dash(option("prefix-timestamp", '\0', nullptr, Ignored, kNoTime), "prefix-output-with-timestamp"),
     option("max-np", '\0', "N", Ignored, kOfElastic),

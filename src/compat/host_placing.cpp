@@ -128,7 +128,7 @@ std::string find_other_starter(const Translation& t) {
   }
   const auto nodes = t.line.settings.find("nnodes");
   const bool has_nodes = (nodes && nodes->value != "1") || t.line.settings.has("node-rank");
-  return has_nodes ? "each node is started by itself" : "";
+  return has_nodes ? "you start muster on each node" : "";
 }
 
 /// Hosts of the file after `choice`, at most the wanted number of nodes. Empty if it cannot be read or is no list.

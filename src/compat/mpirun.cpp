@@ -19,13 +19,15 @@ namespace {
 using enum OptionSupport;
 
 constexpr const char* kCount =
-    "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots.";
+    "Number of processes of the job. muster fills the slots of the hosts in the order of the hosts. Without this "
+    "option, it fills all slots.";
 
-constexpr const char* kPerNode = "Number of processes on each node. With -np it is the most that a node gets.";
+constexpr const char* kPerNode = "Number of processes on each node. With -np, no node gets more than N.";
 
 constexpr const char* kHosts =
-    "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A host without a number "
-    "has its accelerators as slots, or with -np an even share.";
+    "muster starts these hosts through ssh. If a platform already starts muster on this number of nodes, muster "
+    "ignores the list. A host without a number has one slot for each accelerator, or with -np an even share of the "
+    "processes.";
 
 constexpr const char* kShown = "mpirun prints this. For ranks that muster itself starts, 'muster plan' shows it.";
 
@@ -33,12 +35,13 @@ constexpr const char* kFolder =
     "The folder in which the ranks start, on each host. The folder must exist, and ./program means a "
     "program in it.";
 
-constexpr const char* kHydra = "it is of MPICH and Intel MPI; muster starts ranks of Open MPI";
+constexpr const char* kHydra = "only MPICH and Intel MPI have this option; muster starts ranks of Open MPI";
 
-constexpr const char* kHydrasVariables = "it is of MPICH and Intel MPI; Open MPI's is -x NAME=VALUE";
-constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's is -N";
+constexpr const char* kHydrasVariables =
+    "only MPICH and Intel MPI have this option; with Open MPI, write -x NAME=VALUE";
+constexpr const char* kHydrasCount = "only MPICH and Intel MPI have this option; with Open MPI, write -N";
 
-constexpr const char* kNeedsMpirun = "Only mpirun itself can do what this option says.";
+constexpr const char* kNeedsMpirun = "Only mpirun has this feature, so muster starts mpirun.";
 
 /// An option that muster reads, and passes to mpirun as well if mpirun is started.
 constexpr CompatOption shared(const char* name, const char* argument, OptionSupport support, const char* note) {
@@ -65,17 +68,18 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     option("N", '\0', "N", Same, kPerNode),
     option("pernode", '\0', nullptr, Same, "One process on each node."),
     shared("mca", "NAME VALUE", Better,
-           "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons start is muster's."),
-    shared("gmca", "NAME VALUE", Better, "As --mca."),
-    shared("pmixmca", "NAME VALUE", Better, "As --mca, with PMIX_MCA_NAME."),
+           "muster sets OMPI_MCA_NAME for ranks that it starts itself. It passes no parameter plm* on, because muster "
+           "itself decides how daemons start."),
+    shared("gmca", "NAME VALUE", Better, "Does the same as --mca."),
+    shared("pmixmca", "NAME VALUE", Better, "Does the same as --mca, but with PMIX_MCA_NAME."),
     passed("prtemca", '\0', "NAME VALUE"),
     shared("bind-to", "WHAT", Better,
-           "none is how ranks start anyway, core is a share of the cores for each, and socket, numa and l3cache are "
-           "those; what else it says, only mpirun can do."),
+           "With none, the default, muster binds no rank. With core, each rank gets a share of the cores. With socket, "
+           "numa or l3cache, muster binds each rank to one of these. muster hands all other values to mpirun."),
     shared("map-by", "HOW", Better,
-           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and OVERSUBSCRIBE behind a "
-           "colon is --oversubscribe; what else it says, only mpirun can do."),
-    shared("rank-by", "HOW", Better, "slot; what else it says, only mpirun can do."),
+           "slot is the default. ppr:N:node means N processes on each node. OVERSUBSCRIBE behind a colon means the "
+           "same as --oversubscribe. muster hands all other values to mpirun."),
+    shared("rank-by", "HOW", Better, "muster itself does slot, and hands all other values to mpirun."),
     shared("byslot", nullptr, Same, "muster places ranks by slot even without this option."),
     passed("bynode", '\0', nullptr),
     shared("allow-run-as-root", nullptr, Same, "muster never asks whether root may run the program."),
@@ -85,10 +89,11 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     shared("tag-output", nullptr, Better,
            "Each line begins with its rank, unless the job has only one rank. muster always writes whole lines."),
     shared("output-filename", "DIR", Better,
-           "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
+           "The name of a file has the attempt and the rank. If muster starts mpirun, mpirun writes its own files as "
+           "well."),
     shared("stdin", "WHO", Better,
-           "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does not go to other "
-           "hosts."),
+           "Rank 0, another rank of the same node, or none. muster hands the value all to mpirun. Standard input does "
+           "not reach other hosts."),
     shared("quiet", nullptr, Same, "muster prints little even without this option."),
     shared("q", nullptr, Same, "muster prints little even without this option."),
     {"max-restarts", '\0', "N", Better, "muster always starts all ranks again together.", "max-restarts"},
@@ -160,17 +165,17 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     passed("xml", '\0', nullptr),
     passed("xml-file", '\0', "FILE"),
     passed("xterm", '\0', "RANKS"),
-    option("launch-agent", '\0', "COMMAND", Ignored, "how daemons start is muster's"),
-    option("app", '\0', "FILE", Refused, "muster starts one program, which stands on the command line"),
-    option("do-not-launch", '\0', nullptr, Refused, "'muster plan' says what would be started"),
-    option("dvm", '\0', nullptr, Refused, "muster starts jobs and no machine for them"),
-    option("hnp", '\0', "URI", Refused, "muster starts jobs of its own"),
-    option("nolocal", '\0', nullptr, Refused, "list the hosts that are to have processes, and no other"),
+    option("launch-agent", '\0', "COMMAND", Ignored, "muster itself decides how daemons start"),
+    option("app", '\0', "FILE", Refused, "muster reads the program from the command line only"),
+    option("do-not-launch", '\0', nullptr, Refused, "'muster plan' prints what muster would start"),
+    option("dvm", '\0', nullptr, Refused, "muster starts jobs, not a virtual machine for later jobs"),
+    option("hnp", '\0', "URI", Refused, "muster starts its own jobs, and joins no mpirun"),
+    option("nolocal", '\0', nullptr, Refused, "list only the hosts on which processes shall run"),
     of_hydra("bootstrap"),
     of_hydra("env", kHydrasVariables),
     of_hydra("envall", kHydrasVariables),
     of_hydra("envlist", kHydrasVariables),
-    of_hydra("f", "it is of MPICH and Intel MPI; Open MPI's is --hostfile"),
+    of_hydra("f", "only MPICH and Intel MPI have this option; with Open MPI, write --hostfile"),
     of_hydra("genv", kHydrasVariables),
     of_hydra("genvall", kHydrasVariables),
     of_hydra("genvlist", kHydrasVariables),

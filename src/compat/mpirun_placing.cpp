@@ -83,7 +83,7 @@ constexpr auto kPlacing = std::to_array<std::string_view>(
 constexpr auto kAgentParameters = std::to_array<std::string_view>({"plm_rsh_agent", "pls_rsh_agent", "plm_ssh_agent"});
 constexpr auto kShellParameters = std::to_array<std::string_view>({"plm_rsh_args", "plm_ssh_args"});
 
-constexpr const char* kDaemons = ": how daemons start is muster's";
+constexpr const char* kDaemons = ": muster itself decides how daemons start";
 
 constexpr std::string_view kMappingParameter = "rmaps_base_mapping_policy";
 constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
@@ -363,7 +363,7 @@ Result<> check_counts(const Translation& t, const Counts& counts, int others) {
   return counts.all || one == t.typed.end()
              ? Result<>()
              : Error{ErrorKind::BadUsage,
-                     one->source + " needs -np beside it: muster does not see how many ranks it makes"};
+                     one->source + " needs -np as well: muster does not see how many ranks it makes"};
 }
 
 Result<Counts> read_counts(const Translation& t) {

@@ -22,38 +22,44 @@ constexpr auto kMsrunOptions = std::to_array<CompatOption>({
      "one node.",
      "nproc-per-node"},
     {"master_addr", '\0', "HOST", Better,
-     "A name, an address of IPv4 or IPv6, or that of a service. If it is not given, the platform says it."},
+     "A host name, an IPv4 or IPv6 address, or the name of a service. Without this option, muster takes the address "
+     "from the platform."},
     {"master_port", '\0', "PORT", Better,
-     "MindSpore's scheduler listens there and the agents meet beside it. If it is not given, the agents meet at 8118 "
-     "and the scheduler takes a free port, so that two jobs do not clash."},
+     "MindSpore's scheduler listens at this port, and the agents meet at the next port. Without this option, the "
+     "agents meet at 8118 and the scheduler takes a free port, so that two jobs do not clash."},
     {"node_rank", '\0', "R", Better,
-     "-1 or not given: by the platform, else by arrival; ranks are known before the workers start either way."},
+     "With -1, or without this option, the platform gives the rank, else the order in which the nodes arrive. In both "
+     "cases muster knows the ranks before the workers start."},
     {"log_dir", '\0', "DIR", Better,
-     "scheduler.log and worker_<rank>.log, in the current folder if it is not given. Ranks are those of the job, so "
-     "that nodes can share it.",
+     "The folder for scheduler.log and worker_<rank>.log. Default: the current folder. <rank> counts over the whole "
+     "job, so nodes can share the folder.",
      "log-dir"},
     {"join", '\0', "WHETHER", Better,
-     "muster always waits: False leaves nobody who sees a failure. true and false are understood, too.", nullptr,
-     "True False true false", true},
+     "muster always waits for the workers, because with False nobody would see a failure. muster also accepts true and "
+     "false.",
+     nullptr, "True False true false", true},
     {"cluster_time_out", '\0', "SECONDS", Better,
      "How long muster and MindSpore wait for all nodes. A negative number means a year.", "set:cluster_time_out"},
     {"bind_core", '\0', "HOW", Better, "True, False or a JSON object. muster binds the workers by system calls.",
      "bind-core", "True False"},
-    {"bind_numa", '\0', "HOW", Better, "True, False, a JSON object or a file, by system calls; no numactl is needed.",
+    {"bind_numa", '\0', "HOW", Better,
+     "True, False, a JSON object or a file. muster binds the workers by system calls, and needs no numactl.",
      "bind-numa", "True False"},
     {"sim_level", '\0', "LEVEL", Same,
-     "A dry run on this node, without a scheduler. Else MS_SIMULATION_LEVEL, beside which RANK_SIZE is stronger than "
-     "--worker_num.",
+     "muster makes a dry run on this node, without a scheduler. Without this option muster reads MS_SIMULATION_LEVEL, "
+     "and then RANK_SIZE takes precedence over --worker_num.",
      "set:sim_level", "-1 0 1 2 3", true},
     {"sim_rank_id", '\0', "R", Same,
-     "The one rank of a dry run, below --worker_num; -1: all of this node. Else RANK_ID."},
+     "The only rank of a dry run, below --worker_num. With -1, or without this option, RANK_ID names it; else the run "
+     "has all ranks of this node."},
     {"rank_table_file", '\0', "FILE", Better,
-     "A rank table of any form, which is waited for; RANK_TABLE_FILE is a copy of it."},
+     "A rank table of any form. muster waits for the file, and gives the workers a copy of it in RANK_TABLE_FILE."},
     {"worker_log_name", '\0', "NAME", Same,
-     "What a worker's log is called, with {ip} and {hostname}; _<rank>.log follows."},
+     "The name of a worker's log file, before _<rank>.log. {ip} and {hostname} stand for the address and the name of "
+     "this node."},
     {"tail_worker_log", '\0', "RANKS", Better,
-     "Ranks of the job whose lines are on the console, -1 for all; whole lines with their rank, and no process of "
-     "tail."},
+     "The console shows only the lines of these ranks of the job; -1 means all ranks. muster writes whole lines with "
+     "their rank, and starts no process of tail."},
 });
 
 }  // namespace

@@ -18,17 +18,18 @@ namespace {
 using enum OptionSupport;
 
 constexpr const char* kServers =
-    "muster starts Paddle's collective training; parameter servers only Paddle's own launcher starts";
+    "muster starts only Paddle's collective training; to start parameter servers, use Paddle's own launcher";
 
 constexpr const char* kMapping =
-    "muster numbers ranks by their nodes; by a topology file only Paddle's own launcher does";
+    "muster numbers ranks by their nodes; to number them by a topology file, use Paddle's own launcher";
 
 constexpr const char* kScale =
-    "a job that runs is not told another number of nodes; --nnodes MIN:MAX lets nodes come and go";
+    "you cannot give a running job another number of nodes; with --nnodes MIN:MAX, nodes can join and leave";
 
-constexpr const char* kOfServers = "it is of parameter servers";
+constexpr const char* kOfServers = "this option is for parameter servers only";
 
-constexpr const char* kTuner = "only Paddle's own launcher runs its tuner; start what it has found by muster";
+constexpr const char* kTuner =
+    "run the tuner with Paddle's own launcher; then start the job by muster, with the values that the tuner has found";
 
 constexpr CompatOption option(const char* name, const char* argument, OptionSupport support, const char* note,
                               const char* setting = nullptr) {
@@ -49,7 +50,7 @@ constexpr CompatOption alias(const char* name, const char* argument, const char*
 }
 
 constexpr CompatOption device_name(const char* name) {
-  return alias(name, "LIST", "devices", "The same as --devices.");
+  return alias(name, "LIST", "devices", "Does the same as --devices.");
 }
 
 /// An option of parameter servers, which only Paddle's own launcher starts.
@@ -59,58 +60,67 @@ constexpr CompatOption of_servers(const char* name, const char* argument) {
 
 constexpr auto kPaddleOptions = std::to_array<CompatOption>({
     option("master", "HOST:PORT", Better,
-           "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is ignored: muster needs "
-           "no etcd, but an address to meet at."),
+           "Where the nodes meet. Without this option, muster takes the address from the platform. muster ignores "
+           "etcd://HOST:PORT: it needs no etcd, only an address where the nodes meet."),
     option("rank", "R", Better,
-           "If it is -1 or not given, the platform gives the rank, else the order in which the nodes arrive."),
+           "With -1, or without this option, the platform gives the rank. If it gives none, nodes get ranks in the "
+           "order in which they arrive."),
     option("nnodes", "N|MIN:MAX", Better,
-           "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.", "nnodes"),
-    option("nproc_per_node", "N", Same, "Workers on this node, one for each device if it is not given.",
+           "Without this option, muster takes the number of nodes from the platform. MIN:MAX needs no etcd.", "nnodes"),
+    option("nproc_per_node", "N", Same,
+           "Number of workers on this node. Without this option, muster starts one worker for each device.",
            "nproc-per-node"),
     option("devices", "LIST", Same,
-           "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for each unless "
-           "--nproc_per_node says another number."),
+           "Devices of this node, with the numbers that CUDA_VISIBLE_DEVICES (or the same variable for other devices) "
+           "has. Each device gets a worker unless --nproc_per_node gives another number."),
     device_name("gpus"),
     device_name("npus"),
     device_name("xpus"),
     device_name("selected_gpus"),
     device_name("selected_xpus"),
     option("log_dir", "DIR", Better,
-           "log if it is not given. Files are named by attempt and global rank, and the console has the lines of all "
-           "workers, not of the first alone.",
+           "The default is the folder log. The name of a file has the attempt and the global rank. The console shows "
+           "the lines of all "
+           "workers, not only of the first worker.",
            "log-dir"),
     option("job_id", "NAME", Better, "muster refuses nodes that name another job.", "job-id"),
-    option("run_mode", "NAME", Same, "collective; others are refused."),
-    option("ips", "LIST", Same, "Addresses of the nodes in the order of their ranks; the first is where they meet."),
-    alias("cluster_node_ips", "LIST", "ips", "The same as --ips."),
+    option("run_mode", "NAME", Same, "muster accepts only collective, and refuses other values."),
+    option("ips", "LIST", Same,
+           "Addresses of the nodes, in the order of their ranks. The nodes meet at the first address."),
+    alias("cluster_node_ips", "LIST", "ips", "Does the same as --ips."),
     without_variable(option("host", "IP", Same,
-                            "Else POD_IP, which wins: which of --ips this node is. Without --ips each node is known by "
-                            "its address on the way to the leader.")),
-    alias("node_ip", "IP", "host", "The same as --host."),
+                            "Says which address of --ips is this node. Without this option muster reads POD_IP. If "
+                            "both are set, POD_IP takes precedence. Without --ips muster ignores this option.")),
+    alias("node_ip", "IP", "host", "Does the same as --host."),
     option("start_port", "PORT", Better,
-           "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports that are free."),
+           "With --ips, the port at which the agents meet. Default: 6070. Workers listen at free ports."),
     option("max_restart", "N", Better,
-           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not given. muster "
-           "needs no etcd for this."),
-    option("elastic_level", "LEVEL", Better, "With 0 and 1, muster starts a failed job again."),
+           "With --elastic_level 0 or 1, how many times muster starts all workers again. Default: 3. muster needs no "
+           "etcd for this."),
+    option("elastic_level", "LEVEL", Better,
+           "With 0 or 1, muster starts a failed job again. With -1, the default, it does not."),
     option("elastic_timeout", "SECONDS", Same,
-           "With --nnodes MIN:MAX, how long to wait for more nodes, 30 if it is not given."),
+           "With --nnodes MIN:MAX, how long muster waits for more nodes after MIN nodes have come. Default: 30."),
+    without_variable(option(
+        "auto_cluster_config", "BOOL", Same,
+        "muster gives the value to the workers as PADDLE_AUTO_CLUSTER. If this variable is set, it takes precedence.")),
+    without_variable(option("backend", "NAME", Same,
+                            "auto, nccl, bkcl or gloo. Unless the value is auto, muster gives it to the workers as "
+                            "PADDLE_DISTRI_BACKEND.")),
+    alias("np", "N", "nnodes", "Does the same as --nnodes."),
     without_variable(
-        option("auto_cluster_config", "BOOL", Same, "Workers find it as PADDLE_AUTO_CLUSTER, which wins over it.")),
-    without_variable(
-        option("backend", "NAME", Same, "auto, nccl, bkcl or gloo. Workers find it as PADDLE_DISTRI_BACKEND.")),
-    alias("np", "N", "nnodes", "The same as --nnodes."),
-    without_variable(option("elastic_server", "HOST:PORT", Ignored, "it names an etcd server, and muster needs none")),
-    option("sort_ip", "BOOL", Ignored, "nodes without --rank are numbered as they come"),
+        option("elastic_server", "HOST:PORT", Ignored, "this option names an etcd server, and muster needs none")),
+    option("sort_ip", "BOOL", Ignored, "nodes without --rank get their ranks in the order in which they arrive"),
     option("log_level", "LEVEL", Ignored, "--verbose says more"),
-    option("log_overwrite", "BOOL", Ignored, "an existing file is renamed"),
-    without_variable(option("enable_gpu_log", "BOOL", Ignored, "muster samples no accelerators")),
+    option("log_overwrite", "BOOL", Ignored, "muster renames a log file that already exists"),
+    without_variable(option("enable_gpu_log", "BOOL", Ignored, "muster does not log the load of accelerators")),
     option("gloo_port", "PORT", Ignored, kOfServers),
     option("with_gloo", "BOOL", Ignored, kOfServers),
-    without_variable(option("legacy", "BOOL", Same, "False; the old launcher is refused.")),
+    without_variable(option("legacy", "BOOL", Same, "muster accepts only False, and refuses Paddle's old launcher.")),
     option("auto_parallel_config", "FILE", Refused, kTuner),
     without_variable(option("auto_tuner_json", "FILE", Refused, kTuner)),
-    without_variable(option("elastic_pre_hook", "COMMAND", Refused, "let the program itself run it before it trains")),
+    without_variable(
+        option("elastic_pre_hook", "COMMAND", Refused, "let the program itself run this command before it trains")),
     without_variable(option("scale", "N", Refused, kScale)),
     without_variable(option("force", "BOOL", Refused, kScale)),
     without_variable(option("cluster_topo_path", "FILE", Refused, kMapping)),
@@ -154,7 +164,7 @@ std::optional<Sourced<std::string>> find_variable(const Translation& t, const ch
 }
 
 Error only_original(const Sourced<std::string>& value, const std::string& expected) {
-  return wrong_value(value, expected + ": all else only Paddle's own launcher starts");
+  return wrong_value(value, expected + ": start anything else by Paddle's own launcher");
 }
 
 /// Fails for devices that muster cannot give to single workers.

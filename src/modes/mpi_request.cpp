@@ -105,11 +105,11 @@ Result<> check_method(const MpiRequest& request) {
   }
   const Sourced<std::string> given{name_of(start), request.start.source};
   if (start == MpiStart::Pmix && !mpirun.empty()) {
-    return wrong_value(given, "agent or ssh, since " + mpirun + " is for mpirun alone");
+    return wrong_value(given, "agent or ssh, because " + mpirun + " is for mpirun alone");
   }
   const bool is_by_mpirun = start == MpiStart::Agent || start == MpiStart::Ssh;
   return is_by_mpirun && !pmix.empty()
-             ? wrong_value(given, "pmix, since " + pmix + " is for ranks that muster starts itself")
+             ? wrong_value(given, "pmix, because " + pmix + " is for ranks that muster starts itself")
              : Result<>();
 }
 

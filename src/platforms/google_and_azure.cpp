@@ -173,7 +173,7 @@ Result<> read_nodes(PlatformFacts& facts, const ProcessNames& names, const Snaps
   const Sourced<int> processes = *facts.nodes;
   if (!hosts && processes.value > 1) {
     return Error{ErrorKind::BadEnvironment, processes.source.name + " is '" + std::to_string(processes.value) +
-                                                "', and whether these are nodes or processes nothing says: "
+                                                "', and nothing says whether these are nodes or processes: "
                                                 "AZUREML_NODE_COUNT is not set; pass it on"};
   }
   const int nodes = hosts ? hosts->value : 1;

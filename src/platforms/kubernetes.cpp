@@ -89,10 +89,10 @@ Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
 Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   if (!numbers.job) {
     if (numbers.jobs) {
-      facts.no_nodes = Error{
-          error_kind(numbers.jobs->source),
-          numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) + "', but " + numbers.part.job +
-              " is not set, which says beside it which Job of the set this is; pass it on, or give --nnodes"};
+      facts.no_nodes = Error{error_kind(numbers.jobs->source),
+                             numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) + "', but " +
+                                 numbers.part.job +
+                                 " is not set, which says which Job of the set this is; pass it on, or give --nnodes"};
     }
     facts.node_rank = numbers.pod;
     return {};

@@ -150,7 +150,7 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
   if (!own || !all) {
     facts.no_nodes = Error{ErrorKind::BadEnvironment,
                            id->source.name + " is '" + id->value +
-                               "', and how many containers it has only Determined's API says; give --nnodes"};
+                               "', and only Determined's API says how many containers it has; give --nnodes"};
     return {};
   }
   const int each = std::max(own->value, 1);

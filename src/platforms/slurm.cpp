@@ -57,7 +57,7 @@ std::optional<Error> missing_of_step(const Snapshot& snapshot) {
     if (!snapshot.has(name)) {
       return Error{ErrorKind::BadEnvironment, "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " +
                                                   name +
-                                                  " is not set, which srun sets beside it; pass all SLURM_* variables "
+                                                  " is not set, which srun sets as well; pass all SLURM_* variables "
                                                   "on, or give --nnodes and --node-rank"};
     }
   }
@@ -84,9 +84,9 @@ Result<Step> read_step(const Snapshot& snapshot) {
 Result<Sourced<int>> read_rank(const Snapshot& snapshot, const char* name, const Sourced<int>& count) {
   const auto text = sourced_variable(snapshot, name);
   if (!text) {
-    return Error{ErrorKind::BadEnvironment,
-                 count.source.name + " is '" + std::to_string(count.value) + "', but " + name +
-                     " is not set, which srun sets beside it; pass all SLURM_* variables on"};
+    return Error{ErrorKind::BadEnvironment, count.source.name + " is '" + std::to_string(count.value) + "', but " +
+                                                name +
+                                                " is not set, which srun sets as well; pass all SLURM_* variables on"};
   }
   auto rank = read_node_rank(*text);
   if (rank && rank->value >= count.value) {
@@ -199,7 +199,7 @@ std::optional<Error> task_without_step(const Snapshot& snapshot) {
     if (rank && rank->value != "0") {
       return Error{ErrorKind::BadEnvironment,
                    std::string(name) + " is '" + rank->value +
-                       "', but SLURM_STEP_ID is not set, which srun sets beside it; pass all SLURM_* variables on"};
+                       "', but SLURM_STEP_ID is not set, which srun sets as well; pass all SLURM_* variables on"};
     }
   }
   return std::nullopt;

@@ -145,7 +145,7 @@ def test_an_ignored_option_is_reported_once_with_its_reason(muster, script):
 
     assert len(shown(job)) == 2
     assert [line for line in job.said if line.startswith("ignoring")] == [
-        "ignoring --monitor-interval: nothing is polled, the end of a worker is seen at once",
+        "ignoring --monitor-interval: muster does not poll; it sees at once that a worker ends",
         "ignoring --rdzv-id: --standalone is one node with a free port",
     ]
 

@@ -348,7 +348,7 @@ void Leader::take(LinkId link, const AttemptOver& ended, Instant now) {
     gang_.restart_decider.forbid_restarts();
     gang_.say(Level::Error, "node " + to_string(*member.node_rank) + ", " + describe(member) +
                                 ", could not kill a process of attempt " + std::to_string(gang_.attempt.number()) +
-                                ": there is no other attempt beside it");
+                                ": muster starts no other attempt");
   }
   if (gang_.restart_decider.is_forbidden() && gang_.state == State::Stopping && !gang_.end) {
     gang_.end = gang_.attempt.end_without_restart();

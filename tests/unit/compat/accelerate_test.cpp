@@ -210,10 +210,11 @@ TEST(Accelerate, RefusesWhatItRefuses) {
   EXPECT_EQ(error_of("accelerate launch --use_parallelism_config a.py"),
             "64: --use_parallelism_config needs --use_fsdp as well");
   EXPECT_EQ(error_of("accelerate launch --tpu a.py"),
-            "64: --tpu is refused: it is for TPUs, whose processes torch_xla starts");
+            "64: --tpu is refused: this option is for TPUs, and torch_xla starts the processes of TPUs");
   EXPECT_EQ(error_of("accelerate launch --module --no_python a"),
             "64: --module and --no_python contradict each other: a module is run by Python");
-  EXPECT_EQ(notices_of("accelerate launch --quiet a.py"), "ignoring --quiet: muster says little as it is");
+  EXPECT_EQ(notices_of("accelerate launch --quiet a.py"),
+            "ignoring --quiet: muster prints little even without this option");
 }
 
 TEST(Accelerate, StartsTheHostsOfAHostfile) {
@@ -227,9 +228,9 @@ TEST(Accelerate, StartsTheHostsOfAHostfile) {
             "a (--deepspeed_exclusion_filter)");
   const std::string by_itself = line + "--deepspeed_multinode_launcher standard a.py";
   EXPECT_EQ(setting_of(by_itself, "hostfile"), "");
-  EXPECT_EQ(notices_of(by_itself),
-            "ignoring --deepspeed_hostfile: with --deepspeed_multinode_launcher standard each node "
-            "is started by itself");
+  EXPECT_EQ(
+      notices_of(by_itself),
+      "ignoring --deepspeed_hostfile: with --deepspeed_multinode_launcher standard you start muster on each node");
   EXPECT_EQ(setting_of("accelerate launch --cpu --num_machines 2 --num_processes 4 --mpirun_hostfile h "
                        "a.py",
                        "hostfile"),
@@ -369,11 +370,11 @@ TEST(AccelerateConfiguration, ThatIsWrongIsRefused) {
             "65: c: 'foo' is no key of accelerate's configuration");
   EXPECT_EQ(error_of_text("- a"), "65: c: expected keys and values of accelerate's configuration");
   EXPECT_EQ(error_of_text("compute_environment: AMAZON_SAGEMAKER\nec2_instance_type: x"),
-            "65: c: compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: jobs at Amazon "
-            "are started by accelerate itself");
+            "65: c: compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: accelerate itself starts jobs "
+            "at Amazon");
   EXPECT_EQ(error_of_text("distributed_type: XLA"),
             "78: c distributed_type is 'XLA', expected NO, MULTI_CPU, MULTI_GPU or the like, "
-            "DEEPSPEED, FSDP or MEGATRON_LM: all else only accelerate itself starts");
+            "DEEPSPEED, FSDP or MEGATRON_LM: start anything else by accelerate itself");
   EXPECT_EQ(error_of_text("distributed_type: 'NO'\nmixed_precision: half"),
             "78: c mixed_precision is 'half', expected no, fp16, bf16 or fp8");
   EXPECT_EQ(error_of_text("distributed_type: MULTI_GPU\ngpu_ids: '0'"),

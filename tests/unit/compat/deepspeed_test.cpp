@@ -27,8 +27,7 @@ TEST(DeepSpeed, TakesTheNodesFromFlags) {
 
 TEST(DeepSpeed, ReportsUnneededOptions) {
   EXPECT_EQ(notices_of("deepspeed --launcher slurm train.py"),
-            "ignoring --launcher: muster goes to other hosts by itself, through ssh or "
-            "--remote-shell");
+            "ignoring --launcher: muster itself reaches other hosts, through ssh or --remote-shell");
 }
 
 TEST(DeepSpeed, StartsTheHostsOfItsHostfile) {
@@ -64,7 +63,7 @@ TEST(DeepSpeed, LeavesItsHostfileAloneWhereEachNodeIsStarted) {
   const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   EXPECT_EQ(notices_of("deepspeed -H hosts train.py", started), "ignoring --hostfile: bare starts muster on each node");
   EXPECT_EQ(notices_of("deepspeed -H hosts --no_ssh --num_nodes 2 train.py"),
-            "ignoring --hostfile: with --no_ssh each node is started by itself");
+            "ignoring --hostfile: with --no_ssh you start muster on each node");
   EXPECT_EQ(settings_of("deepspeed --hostfile=/dev/null train.py"), settings_of("deepspeed train.py"));
 }
 
@@ -124,8 +123,7 @@ TEST(DeepSpeed, ChoosesAmongNodesThatAreStartedByThemselves) {
   EXPECT_EQ(setting_of_listed("--include d", "nnodes"),
             "--include is 'd', expected hosts of the list, and 'd' is none");
   EXPECT_EQ(error_of("deepspeed --no_ssh -H hosts train.py"),
-            "64: --hostfile is 'hosts', expected a file that lists hosts and can be read, or "
-            "--num_nodes beside it");
+            "64: --hostfile is 'hosts', expected a file that lists hosts and can be read, or --num_nodes");
 }
 
 Snapshot with_devices(int nvidia, Variables variables) {
@@ -199,8 +197,8 @@ TEST(DeepSpeed, NamesWhatStandsForItsElasticJobs) {
   for (const std::string option : {"--elastic_training", "--min_elastic_nodes=2", "--max_elastic_nodes=4"}) {
     EXPECT_EQ(error_of("deepspeed " + option + " train.py"),
               "64: " + option.substr(0, option.find('=')) +
-                  " is refused: --nnodes MIN:MAX with --max-restarts lets nodes come and go; "
-                  "DeepSpeed's own agent is not there");
+                  " is refused: muster does not start DeepSpeed's elastic agent; with --nnodes MIN:MAX and "
+                  "--max-restarts, nodes can join and leave");
   }
   EXPECT_EQ(setting_of("deepspeed --nnodes 2:4 train.py", "nnodes"), "2:4 (--nnodes)");
 }

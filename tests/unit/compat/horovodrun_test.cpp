@@ -160,10 +160,9 @@ TEST(Horovodrun, IsALineOfMpirun) {
             "64: --mpi-args is './train', expected options of mpirun and no program");
   EXPECT_EQ(error_of("horovodrun -np 2 --binding-args=./train a"),
             "64: --binding-args is './train', expected options of mpirun and no program");
-  EXPECT_EQ(
-      error_of("horovodrun --gloo a"),
-      "64: --gloo is refused: muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use "
-      "a Horovod that is built with MPI");
+  EXPECT_EQ(error_of("horovodrun --gloo a"),
+            "64: --gloo is refused: muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave this option "
+            "out, and use a Horovod that is built with MPI");
 }
 
 TEST(Horovodrun, AddsMpiOptionsThatTheUserOmits) {
@@ -196,9 +195,10 @@ TEST(Horovodrun, NamesWhatStandsForElasticJobs) {
                   " is refused: muster starts no elastic Horovod; --nnodes MIN:MAX with "
                   "--max-restarts starts the job again with the nodes that are there");
   }
-  EXPECT_EQ(notices_of("horovodrun --max-np 4 --blacklist-cooldown-range 1 2 a"),
-            "ignoring --max-np: it is of elastic jobs; ignoring --blacklist-cooldown-range: it is "
-            "of elastic jobs");
+  EXPECT_EQ(
+      notices_of("horovodrun --max-np 4 --blacklist-cooldown-range 1 2 a"),
+      "ignoring --max-np: this option is for elastic jobs only; ignoring --blacklist-cooldown-range: this option is "
+      "for elastic jobs only");
 }
 
 TEST(Horovodrun, TakesVariablesInFrontOfTheProgram) {
@@ -221,7 +221,7 @@ TEST(Horovodrun, LeavesOutVariablesOfAnotherStart) {
 TEST(Horovodrun, LeavesTextsToTheOriginal) {
   EXPECT_EQ(setting_of("horovodrun -v", "version"), "1 (--version)");
   EXPECT_EQ(error_of("horovodrun -cb"),
-            "64: -cb is refused: it starts nothing, and horovodrun itself knows how it was built");
+            "64: -cb is refused: this option starts no job; horovodrun itself prints how Horovod was built");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(Mpirun, GivesParametersToRanksAndToMpirun) {
   EXPECT_EQ(setting_of(line, "export:OMPI_MCA_pml"), "ob1 (--gmca pml)");
   EXPECT_EQ(request_of(line), "-mca btl self,tcp --gmca pml ob1; ");
   EXPECT_EQ(notices_of("mpirun -mca plm_rsh_no_tree_spawn true a.out"),
-            "ignoring -mca plm_rsh_no_tree_spawn: how daemons start is muster's");
+            "ignoring -mca plm_rsh_no_tree_spawn: muster itself decides how daemons start");
   EXPECT_EQ(request_of("mpirun -mca plm_rsh_agent ssh a.out"), "; ");
 }
 
@@ -59,7 +59,7 @@ TEST(Mpirun, KnowsWhatOnlyMpirunCanDo) {
   EXPECT_EQ(request_of("mpirun --bind-to none --map-by slot --report-bindings a.out"),
             "--bind-to none --map-by slot --report-bindings; ");
   EXPECT_EQ(request_of("mpirun --mpi-start pmix --timeout 9 a.out"),
-            "--mpi-start is 'pmix', expected agent or ssh, since --timeout is for mpirun alone");
+            "--mpi-start is 'pmix', expected agent or ssh, because --timeout is for mpirun alone");
   EXPECT_EQ(setting_of("mpirun --bind-to core a.out", "numa-binding"), "exclusive (--bind-to)");
   EXPECT_EQ(setting_of("mpirun --output-filename d:nojobid a.out", "log-dir"), "d (--output-filename)");
 }
@@ -77,7 +77,7 @@ TEST(Mpirun, LeavesPlacesAndBindingToMpirun) {
     EXPECT_TRUE(setting_of("mpirun -np 2 " + option + " a.out", "dealt-by-mpirun").starts_with("1 (")) << option;
   }
   EXPECT_EQ(error_of("mpirun --map-by ppr:2:socket a.out"),
-            "64: --map-by needs -np beside it: muster does not see how many ranks it makes");
+            "64: --map-by needs -np as well: muster does not see how many ranks it makes");
 }
 
 TEST(Mpirun, ReadsWhatStandsBehindAMapping) {
@@ -245,8 +245,8 @@ TEST(Mpirun, NamesVariablesThatAreIgnoredOnTheLineAsWell) {
                                               {"OMPI_MCA_plm_rsh_agent", "ssh"},
                                               {"OMPI_MCA_btl", "self"},
                                               {"PRTE_MCA_prte_launch_agent", "x"}}),
-            "ignoring OMPI_MCA_plm: how daemons start is muster's; "
-            "ignoring PRTE_MCA_prte_launch_agent: how daemons start is muster's");
+            "ignoring OMPI_MCA_plm: muster itself decides how daemons start; "
+            "ignoring PRTE_MCA_prte_launch_agent: muster itself decides how daemons start");
 }
 
 TEST(Mpirun, CountsTheNodesThatAreThere) {
@@ -277,7 +277,7 @@ TEST(Mpirun, TakesModelArtsNumberOfSlots) {
 
 TEST(Mpirun, RefusesWhatWouldBeAnotherJob) {
   EXPECT_EQ(error_of("mpirun --do-not-launch a.out"),
-            "64: --do-not-launch is refused: 'muster plan' says what would be started");
+            "64: --do-not-launch is refused: 'muster plan' prints what muster would start");
   EXPECT_EQ(error_of("mpirun -ppn 4 a.out").substr(0, 18), "64: -ppn is refuse");
   EXPECT_EQ(error_of("mpirun -genv A 1 -n 2 a.out").substr(0, 18), "64: -genv is refus");
   EXPECT_EQ(error_of("mpirun --tune /nosuch a.out"), "64: --tune is '/nosuch', expected a file that can be read");

@@ -57,9 +57,9 @@ TEST(Paddle, TakesTheOptionsOfItsOldLauncher) {
   EXPECT_EQ(setting_of("fleetrun --backend gloo a.py", "export:PADDLE_DISTRI_BACKEND"), "gloo (--backend)");
   EXPECT_EQ(setting_of("fleetrun --backend auto a.py", "export:PADDLE_DISTRI_BACKEND"),
             "gloo (default of paddle.distributed.launch)");
-  EXPECT_EQ(error_of("fleetrun --backend heter a.py"),
-            "64: --backend is 'heter', expected auto, nccl, bkcl or gloo: all else only Paddle's "
-            "own launcher starts");
+  EXPECT_EQ(
+      error_of("fleetrun --backend heter a.py"),
+      "64: --backend is 'heter', expected auto, nccl, bkcl or gloo: start anything else by Paddle's own launcher");
   const std::string line = "fleetrun --cluster_node_ips=10.0.0.1,10.0.0.2 --node_ip=10.0.0.2 a.py";
   EXPECT_EQ(setting_of(line, "node-rank"), "1 (--cluster_node_ips)");
   EXPECT_EQ(setting_of(line, "node-rank", {{"POD_IP", "10.0.0.1"}}), "0 (--cluster_node_ips)");
@@ -131,8 +131,8 @@ TEST(Paddle, WritesLogsIntoTheGivenFolder) {
 
 TEST(Paddle, RefusesWhatOnlyPaddleStarts) {
   const std::string servers =
-      " is refused: muster starts Paddle's collective training; parameter servers only Paddle's "
-      "own launcher starts";
+      " is refused: muster starts only Paddle's collective training; to start parameter servers, use Paddle's own "
+      "launcher";
   EXPECT_EQ(error_of("fleetrun --server_num 1 train.py"), "64: --server_num" + servers);
   EXPECT_EQ(error_of("fleetrun --servers a:1 train.py"), "64: --servers" + servers);
   EXPECT_EQ(error_of("fleetrun --worker_num=1 --server_num=1 a.py"), "64: --server_num" + servers);
@@ -141,18 +141,17 @@ TEST(Paddle, RefusesWhatOnlyPaddleStarts) {
             "64: the script is 'run_check', which is a test of Paddle's own launcher: start it "
             "without muster");
   EXPECT_EQ(error_of("fleetrun a.py", {{"XPU_VISIBLE_DEVICES", "0,1"}}),
-            "78: XPU_VISIBLE_DEVICES is '0,1', expected devices of NVIDIA, Ascend or AMD: all else "
-            "only Paddle's own launcher starts");
+            "78: XPU_VISIBLE_DEVICES is '0,1', expected devices of NVIDIA, Ascend or AMD: start anything else by "
+            "Paddle's own launcher");
   EXPECT_EQ(error_of("fleetrun a.py", {{"PADDLE_XCCL_BACKEND", "npu"}}), "no error");
   EXPECT_EQ(error_of("fleetrun a.py", {{"PADDLE_SERVERS_ENDPOINTS", "a:1"}}),
-            "78: PADDLE_SERVERS_ENDPOINTS is 'a:1', expected no parameter servers: all else only "
-            "Paddle's own launcher starts");
+            "78: PADDLE_SERVERS_ENDPOINTS is 'a:1', expected no parameter servers: start anything else by Paddle's own "
+            "launcher");
   EXPECT_EQ(error_of("fleetrun a.py", {{"PADDLE_TRAINERS", "10.0.0.1"}}), "no error");
   EXPECT_EQ(error_of("fleetrun --run_mode ps train.py"),
-            "64: --run_mode is 'ps', expected collective: all else only Paddle's own launcher "
-            "starts");
+            "64: --run_mode is 'ps', expected collective: start anything else by Paddle's own launcher");
   EXPECT_EQ(error_of("fleetrun --legacy true train.py"),
-            "64: --legacy is 'true', expected False: all else only Paddle's own launcher starts");
+            "64: --legacy is 'true', expected False: start anything else by Paddle's own launcher");
   EXPECT_EQ(error_of("fleetrun --auto_cluster_config x train.py"),
             "64: --auto_cluster_config is 'x', expected True or False");
 }

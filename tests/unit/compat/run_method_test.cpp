@@ -32,9 +32,9 @@ TEST(ExtraTorchrunParams, AreUnderstood) {
   EXPECT_EQ(settings_of("muster a.py", with_torchrun("--master_addr=h --master_port=1")),
             "master-addr=h" + source("--master_addr") + "; master-port=1" + source("--master_port"));
   EXPECT_EQ(settings_of("muster a.py", with_torchrun("  ")), "");
-  EXPECT_EQ(notices_of("muster a.py", with_torchrun("--monitor_interval=5")),
-            "ignoring MA_EXTRA_TORCHRUN_PARAMS --monitor_interval: nothing is polled, the end of a "
-            "worker is seen at once");
+  EXPECT_EQ(
+      notices_of("muster a.py", with_torchrun("--monitor_interval=5")),
+      "ignoring MA_EXTRA_TORCHRUN_PARAMS --monitor_interval: muster does not poll; it sees at once that a worker ends");
 }
 
 TEST(ExtraTorchrunParams, AreSplitAsAShellWould) {

@@ -293,15 +293,15 @@ TEST(Torchrun, GivesReasonsForIgnoredOptions) {
     const char* option;
     const char* notice;
   };
-  for (const Row& row : {Row{"--monitor-interval 5",
-                             "ignoring --monitor-interval: nothing is polled, the end of a worker is seen at once"},
-                         {"--start-method fork", "ignoring --start-method: each worker is a program of its own"},
-                         {"--event_log_handler console",
-                          "ignoring --event_log_handler: it names Python code; --report FILE writes what happened"},
-                         {"--local-addr 10.0.0.2",
-                          "ignoring --local-addr: nodes are found by the connection that they make, none needs to "
-                          "name "
-                          "itself"}}) {
+  for (const Row& row :
+       {Row{"--monitor-interval 5",
+            "ignoring --monitor-interval: muster does not poll; it sees at once that a worker ends"},
+        {"--start-method fork", "ignoring --start-method: muster starts each worker as a separate program"},
+        {"--event_log_handler console",
+         "ignoring --event_log_handler: this option names Python code; --report FILE writes what happened"},
+        {"--local-addr 10.0.0.2",
+         "ignoring --local-addr: the leader sees the address from which a node connects, so no node needs to give its "
+         "address"}}) {
     EXPECT_EQ(notices_of(std::string("torchrun ") + row.option + " a.py"), row.notice);
     EXPECT_EQ(more_than_default(row.option), kAlone);
   }
@@ -503,7 +503,8 @@ TEST(Torchrun, LetsAVariableLeaveTheStoreToAWorker) {
 
 TEST(Torchrun, IgnoresTheTimeoutOfABarrierThatThereIsNot) {
   EXPECT_EQ(notices_of("torchrun --exit_barrier_timeout 600 a.py"),
-            "ignoring --exit_barrier_timeout: no node waits for the others at the end: their ends are messages");
+            "ignoring --exit_barrier_timeout: no node waits for the others at the end: each node reports its end in a "
+            "message");
   EXPECT_EQ(settings_of("torchrun --exit-barrier-timeout=600 a.py"), kAlone);
 }
 

@@ -262,7 +262,7 @@ TEST(ChooseMode, RefusesMpirunForOptionsOfMustersOwnRanks) {
   EXPECT_EQ(methods_of(*read_mpi_request(settings)), std::vector{MpiStart::Pmix});
   settings.set("mpi-start", {"ssh", from_flag("--mpi-start")});
   EXPECT_EQ(choose_mpi(settings).error().message,
-            "--mpi-start is 'ssh', expected pmix, since --fill-arguments is for ranks that muster "
+            "--mpi-start is 'ssh', expected pmix, because --fill-arguments is for ranks that muster "
             "starts itself");
   settings.set("mpi-start", {"auto", from_flag("--mpi-start")});
   settings.set("mpirun-options", {"--tune f", from_flag("--mpirun-options")});
@@ -289,7 +289,7 @@ TEST(ChooseMode, RefusesPmixForOptionsOfMpirun) {
   EXPECT_EQ(choose_mpi(settings)->mode.roles.front().name, "mpirun");
   settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});
   EXPECT_EQ(choose_mpi(settings).error().message,
-            "--mpi-start is 'pmix', expected agent or ssh, since --mpirun-options is for mpirun alone");
+            "--mpi-start is 'pmix', expected agent or ssh, because --mpirun-options is for mpirun alone");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(Restart, DoesNotHappenBesideAnUnkillableProcess) {
             "0,1: finish: failed 9");
   EXPECT_TRUE(
       scenario.has_said("node 1, host-b (10.0.0.2), could not kill a process of attempt 0: "
-                        "there is no other attempt beside it"))
+                        "muster starts no other attempt"))
       << scenario.all_said();
 }
 
