@@ -55,8 +55,8 @@ std::vector<std::string> AttemptLog::describe_living() const {
 void AttemptLog::log_refusals() {
   const int refused = workers_.memory_refusal();
   if (refused != 0 && !std::exchange(logged_memory_refusal_, true)) {
-    log_warning(system_error("the workers are bound to their CPUs but not to their memory, which is "
-                             "taken where it is first touched: set_mempolicy",
+    log_warning(system_error("the workers are bound to their CPUs but not to their memory, which comes from the NUMA "
+                             "node that first uses it: set_mempolicy",
                              refused)
                     .message);
   }

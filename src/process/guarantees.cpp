@@ -46,28 +46,25 @@ struct Row {
 // The texts are also warnings at a job's start: docs/troubleshooting.md.
 constexpr auto kRows = std::to_array<Row>({
     {"the order in which workers ended is known", "pidfd_open", &SystemCapabilities::pidfd_open, Support::InPart,
-     "which of several workers that ended in the same moment was the first is not known, and the "
-     "report says so",
+     "if several workers end in the same moment, muster does not know which was the first, and the report says so",
      "5.3"},
     {"a signal reaches the process that is meant", "pidfd_send_signal", &SystemCapabilities::pidfd_send_signal,
      Support::InPart,
-     "descendants of workers are signalled by their number, right after their start time was "
-     "compared",
-     "5.1"},
+     "muster signals descendants of workers by their number, right after it has compared their start time", "5.1"},
     {"processes whose parent has ended are found", "PR_SET_CHILD_SUBREAPER", &SystemCapabilities::subreaper,
-     Support::Not, "a process of the job whose parent has ended is not found, and so not ended", "3.4"},
+     Support::Not, "muster neither finds nor ends a process of the job whose parent has ended", "3.4"},
     {"workers end with muster, however it ends", "PR_SET_PDEATHSIG", &SystemCapabilities::death_signal, Support::Not,
-     "should both processes of muster be killed at once, the workers run on", "2.1"},
+     "if both processes of muster are killed at once, the workers run on", "2.1"},
     {"nothing forks faster than it is killed", "cgroup.kill", &SystemCapabilities::control_group, Support::InPart,
-     "processes are killed in rounds; what forks without end may outrun them", "5.14"},
+     "muster kills processes in rounds, and may miss a process that forks without end", "5.14"},
     {"workers inherit no descriptor but their three", "close_range", &SystemCapabilities::close_range, Support::InPart,
-     "a descriptor above 4096 that muster was started with stays open in workers", "5.11"},
+     "a descriptor above 4096 that was open at muster's start stays open in workers", "5.11"},
     {"supervision does not wait for names of hosts", "clone3", &SystemCapabilities::threads, Support::InPart,
-     "names of hosts are looked up in place, and muster answers nobody meanwhile", "5.3"},
+     "muster itself looks up names of hosts, and answers nobody until it has the result", "5.3"},
     {"workers can be bound to memory", "set_mempolicy", &SystemCapabilities::bind_to_memory, Support::InPart,
-     "the memory of a bound worker is taken where it is first touched", "2.6", "CAP_SYS_NICE"},
+     "a bound worker gets its memory from the NUMA node that first uses it", "2.6", "CAP_SYS_NICE"},
     {"a kill for want of memory is recognised", "oom_kill", &SystemCapabilities::oom_counter, Support::InPart,
-     "whether a worker that SIGKILL ended was killed for want of memory is not known", "4.13"},
+     "muster does not know whether the kernel killed a worker for want of memory", "4.13"},
 });
 
 constexpr const char* kMountGroups = "mount the container's control groups at /sys/fs/cgroup";
@@ -132,16 +129,16 @@ Guarantee judge_proc(ProcView view) {
     guarantee.hold = Support::InPart;
     guarantee.because = "/proc hides processes of other users (hidepid)";
     guarantee.means =
-        "a process of the job that became another user's, or whose program may not be "
-        "read, is not found, and so not ended";
+        "muster neither finds nor ends a process of the job that now belongs to another user, or whose program may not "
+        "be read";
     guarantee.remedy = "run muster as the user that such programs become, or mount /proc without hidepid";
     return guarantee;
   }
   guarantee.hold = Support::Not;
   guarantee.because = view == ProcView::Missing ? "/proc cannot be read" : "/proc is that of another pid namespace";
   guarantee.means =
-      "'/proc' does not show the processes that are here, going on without it: what leaves its "
-      "worker's process group is not found, and so not ended, and limits of CPUs are not seen";
+      "'/proc' does not show the processes that are here, going on without it: muster neither finds nor ends a process "
+      "that leaves its worker's process group, and does not see limits of CPUs";
   guarantee.remedy = "mount it in the container: mount -t proc proc /proc (unshare: --mount-proc)";
   return guarantee;
 }

@@ -8,8 +8,8 @@ import pytest
 ROOTS = ("debian11", "busybox", "bare")
 IN_EVERY_ROOT = pytest.mark.parametrize("root", ROOTS)
 NO_PROC = (
-    "'/proc' does not show the processes that are here, going on without it: what leaves its worker's process "
-    "group is not found, and so not ended, and limits of CPUs are not seen: /proc cannot be read"
+    "'/proc' does not show the processes that are here, going on without it: muster neither finds nor ends "
+    "a process that leaves its worker's process group, and does not see limits of CPUs: /proc cannot be read"
 )
 NO_TMP = (
     "cannot make a folder below '/tmp': No such file or directory; the workers' error files are not collected and the job "

@@ -102,8 +102,8 @@ def test_a_container_that_forbids_memory_binding_is_warned_of_once(muster, worke
     assert policies_of(workers) == {0}
     said = [line for line in job.err.text.splitlines() if "set_mempolicy" in line]
     assert said == [
-        "muster: the workers are bound to their CPUs but not to their memory, which is taken "
-        "where it is first touched: set_mempolicy: Operation not permitted"
+        "muster: the workers are bound to their CPUs but not to their memory, which comes from "
+        "the NUMA node that first uses it: set_mempolicy: Operation not permitted"
     ]
 
 

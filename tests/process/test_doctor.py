@@ -165,7 +165,7 @@ def test_the_default_output_is_a_table(muster, worker):
     at = lines.index("workers end with muster, however it ends         no       PR_SET_PDEATHSIG")
     assert lines[at + 1 : at + 4] == [
         "  because  PR_SET_PDEATHSIG: Operation not permitted",
-        "  means    should both processes of muster be killed at once, the workers run on",
+        "  means    if both processes of muster are killed at once, the workers run on",
         "  remedy   the container's system call filter or rights forbid it: allow the call in the profile "
         "(Docker does from 20.10 on)",
     ]

@@ -111,11 +111,11 @@ def test_a_refused_prctl_is_reported_once(muster, worker):
 
     assert job.code == 0
     assert job.said_about("PR_SET_CHILD_SUBREAPER") == (
-        "a process of the job whose parent has ended is not found, and so not ended: "
+        "muster neither finds nor ends a process of the job whose parent has ended: "
         "PR_SET_CHILD_SUBREAPER: Operation not permitted"
     )
     assert job.said_about("PR_SET_PDEATHSIG") == (
-        "should both processes of muster be killed at once, the workers run on: "
+        "if both processes of muster are killed at once, the workers run on: "
         "PR_SET_PDEATHSIG: Operation not permitted"
     )
 

@@ -32,7 +32,7 @@ TEST(Guarantees, SayWhyAndWhatItMeansWhereTheyDoNotHold) {
 
   EXPECT_EQ(lost.hold, Support::Not);
   EXPECT_EQ(lost.warning(),
-            "a process of the job whose parent has ended is not found, and so not ended: "
+            "muster neither finds nor ends a process of the job whose parent has ended: "
             "PR_SET_CHILD_SUBREAPER: Invalid argument");
   EXPECT_EQ(lost.remedy, "Linux 3.4 or later has it; gVisor may in a later version");
 }
