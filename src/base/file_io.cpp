@@ -151,10 +151,28 @@ bool is_open_to_renames(const struct stat& folder) {
   return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (folder.st_mode & S_ISVTX) == 0;
 }
 
-Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode, OnDisk on_disk) {
+namespace {
+
+/// Gives the file the owner and the group of the old one, as far as this user may. Returns the mode that it may have then.
+mode_t keep_owner(int file, const struct stat& old, mode_t mode) {
+  constexpr gid_t kUnchanged = static_cast<gid_t>(-1);
+  if (::fchown(file, old.st_uid, old.st_gid) == 0 || ::fchown(file, kUnchanged, old.st_gid) == 0) {
+    return mode;
+  }
+  constexpr unsigned kBitsOfGroup = 3;
+  return mode & (~static_cast<mode_t>(S_IRWXG) | (mode & S_IRWXO) << kBitsOfGroup);
+}
+
+}  // namespace
+
+Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode, OnDisk on_disk,
+                          const struct stat* old) {
   const std::string made = path + ".new";
   (void)::unlink(made.c_str());  // of a run that was killed, or a stranger's pipe, at which we would wait
-  const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivateFileMode));
+  if (file && old != nullptr) {
+    mode = keep_owner(file.get(), *old, mode);
+  }
   if (!file || (mode != kPrivateFileMode && ::fchmod(file.get(), mode) != 0)) {  // whatever the umask is
     return system_error("cannot write '" + path + "'", errno);
   }

@@ -124,9 +124,11 @@ enum class OnDisk {
 };
 
 /// Writes a small file atomically: writes a new file "PATH.new" with these permissions, and renames it over the old
-/// one. Follows no link, and opens nothing that is there: "PATH.new" is removed first. Blocks as long as the file system hangs. Fails with `System`.
+/// one. Follows no link, and opens nothing that is there: "PATH.new" is removed first. Blocks as long as the file system
+/// hangs. Fails with `System`. The new file gets owner and group of `old`, if this is not null, as far as this user may
+/// give them; another group than that may do no more with the file than all users.
 [[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode = kPrivateFileMode,
-                                        OnDisk on_disk = OnDisk::Later);
+                                        OnDisk on_disk = OnDisk::Later, const struct stat* old = nullptr);
 
 /// Returns the text of the file at a path, or empty when it cannot be read. Passed to code that decides by the
 /// content of files, so that this code opens none.

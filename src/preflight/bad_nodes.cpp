@@ -116,9 +116,10 @@ Result<UniqueFd> lock(const std::string& place) {
 Result<> replace_file(const std::string& place, const std::string& text) {
   constexpr mode_t kReadByAll = 0644;
   constexpr mode_t kRights = 0777;
-  struct stat status {};
-  const mode_t mode = ::stat(place.c_str(), &status) == 0 ? status.st_mode & kRights : kReadByAll;
-  return write_whole_file(place, text, mode, OnDisk::Now);
+  struct stat old {};
+  const bool is_there = ::lstat(place.c_str(), &old) == 0;
+  return write_whole_file(place, text, is_there ? old.st_mode & kRights : kReadByAll, OnDisk::Now,
+                          is_there ? &old : nullptr);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <grp.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <tuple>
 
 namespace muster::preflight {
 namespace {
@@ -25,6 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 
 const WallTime kNow{std::chrono::seconds(1'764'402'641)};  // 2025-11-29T07:50:41Z
+
+/// Owner, group and mode.
+using Rights = std::tuple<uid_t, gid_t, mode_t>;
 
 class BadNodesFile : public testing::Test {
  protected:
@@ -40,6 +46,11 @@ class BadNodesFile : public testing::Test {
   std::string keep(const std::string& machine) const {
     const auto kept = keep_bad_node(path_, {machine, "", "lost"}, kNow);
     return kept ? "" : kept.error().message;
+  }
+  Rights rights() const {
+    struct stat status {};
+    EXPECT_EQ(::stat(path_.c_str(), &status), 0);
+    return {status.st_uid, status.st_gid, status.st_mode & 0777U};
   }
   std::size_t entries() const { return parse_bad_nodes(text(), kNow).nodes.size(); }
 
@@ -125,6 +136,28 @@ TEST_F(BadNodesFile, KeepsItsModeAndItsLink) {
   EXPECT_EQ(fs::status(path_).permissions(), fs::perms(0640));
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(entries(), 2U);
+}
+
+TEST_F(BadNodesFile, KeepsItsOwnerWhereThisUserMay) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs another user";
+  }
+  write("gpu-1\n");
+  fs::permissions(path_, fs::perms(0640));
+  ASSERT_EQ(::chown(path_.c_str(), 12'345, 54'321), 0);
+  ASSERT_EQ(keep("gpu-2"), "");
+  EXPECT_EQ(rights(), (Rights{12'345, 54'321, 0640}));
+
+  fs::permissions(path_, fs::perms(0664));
+  ASSERT_EQ(::chown(folder_.c_str(), 777, 777), 0);
+  const pid_t other = start([&] {
+    ::_exit(::setgroups(0, nullptr) == 0 && ::setgid(777) == 0 && ::setuid(777) == 0 && keep("gpu-3").empty() ? 7 : 1);
+  });
+  int status = 0;
+  ::waitpid(other, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(rights(), (Rights{777, 777, 0644})) << "another group may do no more than all users could";
+  EXPECT_EQ(entries(), 3U);
 }
 
 TEST_F(BadNodesFile, FollowsNoLinkOfAnotherUser) {
