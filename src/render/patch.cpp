@@ -31,8 +31,14 @@ bool have_keys(const json::array& list) {
 /// A value, and the value that is merged into it.
 using Merge = std::pair<json::value*, const json::value*>;
 
-/// Merges the members, and adds those that both have to the work.
+/// Merges the members, and adds those that both have to the work. A variable has either a value or a source of it.
 void merge_objects(json::object& into, const json::object& from, std::vector<Merge>& work) {
+  if (from.contains("value")) {
+    into.stable_erase("valueFrom");
+  }
+  if (from.contains("valueFrom")) {
+    into.stable_erase("value");
+  }
   for (const auto& [key, value] : from) {
     if (value.is_null()) {
       into.stable_erase(key);

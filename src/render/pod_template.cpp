@@ -4,6 +4,7 @@
 #include "render/manifest.hpp"
 #include "render/patch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::render {
@@ -156,13 +157,20 @@ Variables variables_of(const ManifestRequest& request) {
   return variables;
 }
 
+/// A variable with the value of a field of the pod.
+void add_field(std::string& lines, const std::string& name, const std::string& path) {
+  add_line(lines, "- name: " + name);
+  add_line(lines, "  valueFrom:\n    fieldRef:");
+  add_line(lines, "      fieldPath: " + path);
+}
+
+/// A pod's host name does not name the machine. The launcher of an MPIJob does not know the machines of its agents.
 std::string environment_of(const ManifestRequest& request) {
+  constexpr const char* kMachine = "MUSTER_MACHINE";
   std::string lines;
   if (request.kind == "jobset") {
     for (const auto& [name, label] : labels_of_jobset()) {
-      add_line(lines, "- name: " + name);
-      add_line(lines, "  valueFrom:\n    fieldRef:");
-      add_line(lines, "      fieldPath: \"metadata.labels['" + label + "']\"");
+      add_field(lines, name, "\"metadata.labels['" + label + "']\"");
     }
   }
   for (const auto& [name, value] : variables_of(request)) {
@@ -170,6 +178,10 @@ std::string environment_of(const ManifestRequest& request) {
       add_line(lines, "- name: " + name);
       add_line(lines, "  value: " + quoted_text(value));
     }
+  }
+  const bool has_own = std::ranges::find(request.environment, kMachine, &NamedText::name) != request.environment.end();
+  if (request.kind != "mpijob" && !has_own) {
+    add_field(lines, kMachine, "spec.nodeName");
   }
   for (const NamedText& one : request.environment) {
     add_line(lines, "- name: " + one.name);

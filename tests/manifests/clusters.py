@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import yaml
 
 SECRET = "a secret of the job, long enough"
+MACHINE = "gpu-37"
 # Kinds whose pods all run an agent. The pods of an MPIJob run sshd, and its launcher runs muster.
 KINDS = ["volcano", "kubeflow", "trainjob", "indexed-job", "jobset", "leaderworkerset"]
 ALL_OF_PODS = [*KINDS, "mpijob"]
@@ -81,7 +82,8 @@ def _value(variable, labels):
     if "secretKeyRef" in source:
         assert source["secretKeyRef"]["key"] == "token"
         return SECRET
-    return labels[re.fullmatch(r"metadata\.labels\['(.*)'\]", source["fieldRef"]["fieldPath"])[1]]
+    field = source["fieldRef"]["fieldPath"]
+    return MACHINE if field == "spec.nodeName" else labels[re.fullmatch(r"metadata\.labels\['(.*)'\]", field)[1]]
 
 
 def _volcano(spec, name, _container):

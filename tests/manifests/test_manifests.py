@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clusters import ALL_OF_PODS, KINDS, SCRIPTS, documents_of, job_of, pods_of
+from clusters import ALL_OF_PODS, KINDS, MACHINE, SCRIPTS, documents_of, job_of, pods_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = ("--name", "train", "--image", "train:1.0")
@@ -279,6 +279,31 @@ def test_a_pod_has_no_limits_that_were_not_given(render):
     (pod,) = pods_of("indexed-job", documents_of(render("indexed-job", *NAMED, "--devices", "0", "--", "x")))
     assert "MUSTER_NPROC_PER_NODE" not in pod.environment
     assert not {"nodeSelector", "tolerations", "schedulerName"} & set(pod.spec)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pod_knows_the_name_of_its_machine(kind, render, muster, tmp_path):
+    def render_it(*own):
+        text = render(kind, *NAMED, "--nodes", "2", *own, "--", "true")
+        pods = pods_of(kind, documents_of(text))
+        (variable,) = [one for one in pods[1].spec["containers"][0]["env"] if one["name"] == "MUSTER_MACHINE"]
+        assert text.count("MUSTER_MACHINE") == text.count("terminationGracePeriodSeconds")  # once in each template
+        return pods[1], variable
+
+    pod, variable = render_it()
+    assert variable == {"name": "MUSTER_MACHINE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
+    assert pod.environment["MUSTER_MACHINE"] == MACHINE
+    assert muster("plan", *pod.arguments, env=pod.environment).returncode == 0
+
+    (tmp_path / "patch.yaml").write_text("spec: {containers: [{name: muster, env: [{name: MUSTER_MACHINE, value: mine}]}]}")
+    for own in (("--env", "MUSTER_MACHINE=mine"), ("--patch", tmp_path / "patch.yaml")):
+        assert render_it(*own)[1] == {"name": "MUSTER_MACHINE", "value": "mine"}
+
+
+@pytest.mark.parametrize("kind", ["mpijob", *SCRIPTS])
+def test_a_manifest_whose_agents_start_through_a_host_names_no_machine(kind, render):
+    """There the host name is that of the machine, or the launcher does not know it."""
+    assert "MUSTER_MACHINE" not in render(kind, *(NAMED[:2] if kind in SCRIPTS else NAMED), "--", "true")
 
 
 def test_no_manifest_holds_the_token(render):

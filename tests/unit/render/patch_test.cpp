@@ -47,6 +47,11 @@ TEST(PatchedPod, MergesNamedThingsByTheirNamesAndReplacesOtherLists) {
       R"({"name":"B","value":"2"}],"volumeMounts":[{"name":"a","mountPath":"/a"}],"args":["y"]},{"name":"sidecar","image":"s"}]})");
 }
 
+TEST(PatchedPod, LeavesAVariableOneSourceOfItsValue) {
+  const std::string from = patched("spec: {containers: [{name: muster, env: [{name: A, valueFrom: {fieldRef: b}}]}]}");
+  EXPECT_NE(from.find(R"("env":[{"name":"A","valueFrom":{"fieldRef":"b"}}])"), std::string::npos) << from;
+}
+
 TEST(PatchedPod, TellsMountsOfOneVolumeByTheirPaths) {
   EXPECT_NE(patched("spec: {containers: [{name: muster, volumeMounts: [{name: a, mountPath: /b}]}]}")
                 .find(R"([{"name":"a","mountPath":"/a"},{"name":"a","mountPath":"/b"}])"),
