@@ -3,11 +3,17 @@
 import signal
 from pathlib import Path
 
+import pytest
+
 from support.deadlines import wait_until
 from support.wire import is_open
 
 CHECK = """--preflight-command=test "$BAD" != yes || { echo "GPU 4: DBE"; exit 3; }"""
 WHY = 'the preflight command ended with exit code 3: "GPU 4: DBE"'
+
+
+BAD_LATER = CHECK.replace("test ", "test {attempt} = 0 || test ")
+RESTARTING = ["--max-restarts=1", "--restart-backoff=0"]
 
 
 def start(gang, nodes, *options):
@@ -97,6 +103,83 @@ def test_the_command_runs_on_all_nodes_again_after_a_failure(gang, tmp_path):
     agents.succeed(attempt=1)
 
     assert [(tmp_path / node).read_text().split() for node in ("0", "1")] == [["0", "1"]] * 2
+
+
+def start_with_a_second_attempt(gang, nodes, *options, spares=0):
+    """Node 1 is bad from the second attempt on, which has begun; no worker of it runs."""
+    agents = start(gang, nodes, "-v", *RESTARTING, *options)
+    for node in range(2, nodes):
+        agents.start(node)
+    agents.wait_for_start(nodes)
+    for spare in range(spares):
+        agents.start(nodes + spare, rank=None)
+        agents.jobs[nodes + spare].err.wait_for("this node is a spare")
+    agents.worker_events.end(0, 1)
+    return agents
+
+
+def lines_about(agents, name, *words):
+    return [line for line in agents.jobs[name].said if all(word in line for word in words)]
+
+
+def test_a_spare_takes_the_seat_of_a_node_that_fails_before_a_restart(gang):
+    agents = start_with_a_second_attempt(gang, 3, BAD_LATER, spares=1)
+    agents.wait_for_start(3, attempt=1)
+    agents.worker_events.end_all(3, 0, attempt=1)
+    agents.assert_codes(0, node_bad=69)
+
+    for name in (0, 2, 3):
+        assert len(lines_about(agents, name, "node 1 (", WHY)) == 1, agents.jobs[name].words()
+    assert agents.jobs["bad"].said[-1].startswith("exit code 69: node 1 ("), agents.jobs["bad"].words()
+
+
+def test_a_smaller_job_goes_on_without_a_node_that_fails_before_a_restart(gang):
+    agents = start(gang, "2:3", "--last-call=0.5", *RESTARTING, BAD_LATER)
+    agents.start(2)
+    agents.wait_for_start(3)
+    agents.worker_events.end(0, 1)
+    agents.wait_for_start(2, attempt=1)
+    agents.worker_events.end_all(2, 0, attempt=1)
+    agents.assert_codes(0, node_bad=69)
+
+
+def test_without_a_spare_the_job_ends_before_a_restart(gang):
+    agents = start_with_a_second_attempt(gang, 3, BAD_LATER, "--last-call=0.5")
+    agents.assert_codes(69)
+
+    assert not [one for one in agents.worker_events.all() if one.attempt == 1]
+    for job in agents.jobs.values():
+        assert job.said[-1].startswith("exit code 69: node 1 (") and WHY in job.said[-1], job.words()
+        assert len([line for line in job.said[:-1] if line.startswith("node 1 (") and WHY in line]) == 1, job.words()
+
+
+@pytest.mark.parametrize(
+    ("way", "successor"),
+    [(signal.SIGKILL, "a spare"), (signal.SIGKILL, "a newcomer"), (signal.SIGTERM, "a spare"), (signal.SIGTERM, "nobody")],
+    ids=["killed-spare", "killed-newcomer", "stopped-spare", "stopped-nobody"],
+)
+def test_a_node_that_goes_while_the_command_runs_before_a_restart(gang, tmp_path, way, successor):
+    pid = tmp_path / "pid"
+    command = f"""--preflight-command=test {{attempt}} = 0 || test "$BAD" != yes || {{ echo $$ > {pid}; sleep 600; }}"""
+    agents = start_with_a_second_attempt(gang, 2, command, spares=1 if successor == "a spare" else 0)
+    wait_until(lambda: pid.exists() and pid.read_text(), "the command to run")
+    if way == signal.SIGKILL:
+        agents.jobs["bad"].kill_agent()
+    else:
+        agents.jobs["bad"].signal(way)
+    code = agents.jobs["bad"].end()
+    wait_until(lambda: not Path("/proc", pid.read_text().strip()).exists(), "the command to be gone")
+
+    if successor == "nobody":  # the job cannot go on without the node
+        assert code == 143
+        agents.assert_codes(143)
+        return
+    if successor == "a newcomer":
+        agents.start(2, rank=None)
+    agents.wait_for_start(2, attempt=1)
+    agents.worker_events.end_all(2, 0, attempt=1)
+    agents.assert_codes(0, node_bad=code)
+    assert len(lines_about(agents, 0, "node 1,", "left:")) == 1, agents.jobs[0].words()
 
 
 def test_a_node_that_is_stopped_meanwhile_leaves_nothing_behind(gang, tmp_path):

@@ -359,7 +359,8 @@ bool AttemptEnd::can_continue_without(LinkId link, Instant now) const {
       others.push_back(seated);
     }
   }
-  if (!gang_.restart_decider.may_restart(now)) {
+  const bool is_between = gang_.state == LeaderState::Resting || gang_.state == LeaderState::Rendezvous;
+  if (!is_between && !gang_.restart_decider.may_restart(now)) {  // between two attempts, the restart is counted already
     return false;
   }
   if (!gang_.config.job.total_slots) {

@@ -166,10 +166,10 @@ bool Rendezvous::take_port(const PortReserved& reserved, Instant now) {
     goodbye_.conclude(make_end(EndKind::SystemRefused, reserved.error), now);
     return false;
   }
-  if (is_enough_ready()) {
+  if (is_enough_ready() && !preflight_.holds_back(now)) {
     return true;
   }
-  admission_.seat_spares();  // a node left meanwhile
+  admission_.seat_spares();  // a node left meanwhile, or came
   try_start(now);
   return false;
 }

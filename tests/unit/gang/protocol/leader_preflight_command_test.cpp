@@ -180,6 +180,83 @@ TEST(PreflightCommand, IsAskedForAgainAfterAFailure) {
   EXPECT_EQ(scenario.state(), Leader::State::Running);
 }
 
+/// The second attempt waits for the command, on both nodes of two, or on all of `config`.
+LeaderScenario restarted(const GangConfig& config) {
+  const int nodes = config.job.most_nodes;
+  LeaderScenario scenario =
+      answered(restarting(config), nodes, std::vector<std::string>(static_cast<std::size_t>(nodes), kCommandPassed));
+  (void)scenario.fail_all(0);
+  EXPECT_EQ(scenario.state(), Leader::State::Rendezvous);
+  return scenario;
+}
+
+TEST(PreflightCommand, FailsBeforeARestartAsBeforeTheStart) {
+  LeaderScenario scenario = restarted(job_of(2));
+  answer(scenario, kOwnLink);
+  answer(scenario, 1, kFailed);
+  EXPECT_EQ(scenario.state(), Leader::State::Rendezvous) << "a spare may come";
+  const std::string spare = scenario.arrive(3);
+  EXPECT_NE(spare.find("3: " + kAsked), std::string::npos) << spare;
+  answer(scenario, 3);
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 3}));
+  EXPECT_EQ(scenario.announced, std::vector<std::string>{"node 1 (host-b): " + kFailed});
+
+  LeaderScenario alone = restarted(job_of(2));
+  answer(alone, kOwnLink);
+  answer(alone, 1, kFailed);
+  (void)alone.wait(GangOptions().last_call);
+  ASSERT_TRUE(alone.end);
+  EXPECT_EQ(alone.end->exit_code, 69);
+  EXPECT_EQ(alone.announced.size(), 1U);
+}
+
+TEST(PreflightCommand, DoesNotWaitBeforeARestartForANodeThatIsLost) {
+  LeaderScenario scenario = restarted(job_of(2));
+  answer(scenario, kOwnLink);
+  (void)scenario.lose(1);
+  const std::string newcomer = scenario.arrive(3);
+  EXPECT_NE(newcomer.find("3: " + kAsked), std::string::npos) << newcomer;
+  EXPECT_EQ(newcomer.find("0: " + kAsked), std::string::npos) << "once for each node";
+  answer(scenario, 3);
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+
+  LeaderScenario alone = restarted(job_of(2));
+  answer(alone, kOwnLink);
+  (void)alone.lose(1);
+  (void)alone.wait(GangOptions().timeout);
+  ASSERT_TRUE(alone.end);
+  EXPECT_EQ(alone.end->exit_code, 69);
+  EXPECT_TRUE(alone.announced.empty()) << "no command has failed";
+}
+
+TEST(PreflightCommand, AStopBeforeTheLastRestartLeavesTheJobToASpare) {
+  LeaderScenario scenario = answered(restarting(job_of(2), 1), 2, {kCommandPassed, kCommandPassed});
+  (void)scenario.arrive(3);
+  (void)scenario.fail_all(0);
+  answer(scenario, kOwnLink);
+  (void)scenario.receive(1, StopFromAgent{SIGTERM});
+  answer(scenario, 3);
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 3}));
+}
+
+TEST(PreflightCommand, RunsAlsoOnANodeThatComesWhileThePortIsReserved) {
+  LeaderScenario scenario(checking(restarting(job_of(2, 3))));
+  scenario.answers_port = false;
+  (void)scenario.arrive(1, 1);
+  (void)scenario.wait(GangOptions().last_call);
+  answer(scenario, kOwnLink);
+  answer(scenario, 1);
+  (void)scenario.arrive(2, 2);
+  const std::string reserved = scenario.happen(PortReserved{4'001, ""});
+  EXPECT_NE(reserved.find("2: " + kAsked), std::string::npos) << reserved;
+  EXPECT_EQ(scenario.state(), Leader::State::Rendezvous);
+  scenario.answers_port = true;
+  answer(scenario, 2);
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+  EXPECT_EQ(scenario.leader().nodes().size(), 3U);
+}
+
 TEST(PreflightCommand, NewNodesAloneRunItWhereTheJobHasOnlyGrown) {
   GangConfig config = checking(job_of(2, 3));
   config.options.scale_up = ScaleUp::Now;
