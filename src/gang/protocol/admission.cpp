@@ -86,7 +86,7 @@ bool Admission::place(LinkId link, Instant now) {
     refuse(link, "with its " + count_of(static_cast<std::size_t>(member.join.node.slots), "worker") +
                      " there would be " + std::to_string(gang_.roster.seated_slots() + member.join.node.slots) +
                      ", and the job has " + gang_.describe_size());
-  } else if (const auto seat = wanted ? wanted : gang_.roster.free_seat(); may_sit && seat && !is_full) {
+  } else if (const auto seat = gang_.roster.free_seat_for(member); may_sit && seat && !is_full) {
     take_seat(link, *seat);
     return true;
   } else {
@@ -159,20 +159,28 @@ bool Admission::is_barred(LinkId link) const {
 bool Admission::has_spare_for(int seat) const {
   const std::vector<LinkId> spares = gang_.roster.spares();
   return std::ranges::any_of(spares, [&](LinkId link) {
-    const auto& wanted = gang_.roster.find(link)->join.node.rank;
-    return gang_.roster.is_ready(link) && !is_barred(link) && (!wanted || wanted->value == seat);
+    return gang_.roster.is_ready(link) && !is_barred(link) && gang_.roster.fits(*gang_.roster.find(link), seat);
   });
+}
+
+std::vector<LinkId> Admission::spares_for(int seat) const {
+  std::vector<LinkId> spares = gang_.roster.spares();
+  std::erase_if(spares, [&](LinkId link) {
+    const Member& member = *gang_.roster.find(link);
+    return !gang_.roster.fits(member, seat) && !gang_.roster.free_seat_for(member);
+  });
+  return spares;
 }
 
 void Admission::seat_spares() {
   std::vector<LinkId> spares = gang_.roster.spares();
   std::stable_partition(spares.begin(), spares.end(), [this](LinkId link) { return !is_barred(link); });
   for (const LinkId link : spares) {
-    const auto wanted = gang_.roster.find(link)->join.node.rank;
-    const auto seat = wanted ? std::optional(wanted->value) : gang_.roster.free_seat();
+    const Member& member = *gang_.roster.find(link);
+    const auto seat = gang_.roster.free_seat_for(member);
     const bool is_wanted = gang_.roster.is_ready(link) || gang_.config.job.total_slots ||
                            gang_.roster.seated() < gang_.config.job.least_nodes;
-    if (is_wanted && seat && !gang_.roster.holder(*seat) && !is_too_much(gang_.roster.find(link)->join)) {
+    if (is_wanted && seat && !is_too_much(member.join)) {
       take_seat(link, *seat);
     }
   }
@@ -187,12 +195,13 @@ void Admission::note_readiness(LinkId link) {
 
 std::vector<LinkId> Admission::newcomers() const {
   std::vector<LinkId> found;
-  std::set<int> wanted;
+  std::set<int> taken;
   const auto room = static_cast<std::size_t>(gang_.roster.seats() - gang_.roster.seated());
   for (const LinkId link : gang_.roster.spares()) {
-    const auto& rank = gang_.roster.find(link)->join.node.rank;
-    const bool has_seat = !rank || (!gang_.roster.holder(rank->value) && wanted.insert(rank->value).second);
-    if (gang_.roster.is_ready(link) && has_seat && !is_barred(link) && found.size() < room) {
+    const bool may_come = found.size() < room && gang_.roster.is_ready(link) && !is_barred(link);
+    const auto seat = may_come ? gang_.roster.free_seat_for(*gang_.roster.find(link), taken) : std::nullopt;
+    if (seat) {
+      taken.insert(*seat);
       found.push_back(link);
     }
   }

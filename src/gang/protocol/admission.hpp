@@ -28,6 +28,8 @@ class Admission {
   void seat_spares();
   /// True if a ready spare that is not barred can have this seat.
   bool has_spare_for(int seat) const;
+  /// The spares that can have this seat, or a free one.
+  std::vector<LinkId> spares_for(int seat) const;
   /// Handles an agent without a seat in this attempt.
   void keep_or_refuse(LinkId link, Instant now);
   void refuse(LinkId link, std::string reason, bool may_retry = false);

@@ -353,7 +353,7 @@ void AttemptEnd::on_tick(Instant now) {
 }
 
 bool AttemptEnd::can_continue_without(LinkId link, Instant now) const {
-  std::vector<LinkId> others = gang_.roster.spares();
+  std::vector<LinkId> others = admission_.spares_for(*gang_.roster.find(link)->seat);
   for (const LinkId seated : gang_.roster.in_order()) {
     if (seated != link && !gang_.roster.find(seated)->leaving_after) {
       others.push_back(seated);

@@ -143,6 +143,7 @@ void AttemptStart::start_attempt(const AttemptPorts& offer, Instant now) {
     goodbye_.conclude(GangState::end_of(merged.error()), now);
     return;
   }
+  gang_.roster.open_free_seats();
   gang_.attempt.begin(nodes, now);
   gang_.node_failures.begin(names_of_nodes());
   name_bad_nodes();

@@ -221,7 +221,8 @@ bool Leader::leave_out_unfit(Instant now) {
   if (!unfit) {
     return replace_barred(now);
   }
-  const auto others = static_cast<std::size_t>(gang_.roster.seated() - 1) + gang_.roster.spares().size();
+  const auto others = static_cast<std::size_t>(gang_.roster.seated() - 1) +
+                      admission_.spares_for(*gang_.roster.find(unfit->link)->seat).size();
   const bool may_go = unfit->link != kOwnLink && !gang_.config.job.total_slots &&
                       others >= static_cast<std::size_t>(gang_.config.job.least_nodes);
   JobEnd end = make_end(EndKind::Unfit, unfit->why);

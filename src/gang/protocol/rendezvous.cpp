@@ -93,6 +93,7 @@ void Rendezvous::try_start(Instant now) {
   if (!timer_.is_last_call_over(now)) {
     start_due_.reset();
   } else if (!is_seat_in_doubt(now)) {
+    gang_.roster.keep_roles();
     waits_for_preflight_ = preflight_.holds_back(now);
     waits_for_port_ = !waits_for_preflight_;
   }

@@ -81,6 +81,7 @@ void Roster::take_seat(LinkId link, int seat) {
   members_.at(link).seat = seat;
   withdraw_claim(link);
   seats_[static_cast<std::size_t>(seat)] = link;
+  roles_[static_cast<std::size_t>(seat)] = members_.at(link).join.node.role_name;
   departures_.erase(seat);
   refused_.erase(describe(members_.at(link)));
   refused_.erase(members_.at(link).peer);
@@ -95,6 +96,9 @@ void Roster::leave_seat(LinkId link, std::string how) {
     return;
   }
   seats_[static_cast<std::size_t>(*member.seat)].reset();
+  if (!keeps_roles_) {
+    roles_[static_cast<std::size_t>(*member.seat)].reset();
+  }
   departures_[*member.seat] = " (" + member.join.node.host + ") " + std::move(how);
   member.seat.reset();
   --seated_;
@@ -126,6 +130,37 @@ std::optional<LinkId> Roster::holder(int seat) const {
 std::optional<int> Roster::free_seat() const {
   const auto at = std::find(seats_.begin(), seats_.end(), std::nullopt);
   return at == seats_.end() ? std::nullopt : std::optional(static_cast<int>(at - seats_.begin()));
+}
+
+bool Roster::fits(const Member& member, int seat) const {
+  const auto& rank = member.join.node.rank;
+  const auto& role = roles_[static_cast<std::size_t>(seat)];
+  return rank ? rank->value == seat : !role || *role == member.join.node.role_name;
+}
+
+std::optional<int> Roster::free_seat_for(const Member& member, const std::set<int>& taken) const {
+  const auto& rank = member.join.node.rank;
+  const int end = rank ? std::min(rank->value + 1, seats()) : seats();
+  for (int seat = rank ? rank->value : 0; seat < end; ++seat) {
+    if (!holder(seat) && !taken.contains(seat) && fits(member, seat)) {
+      return seat;
+    }
+  }
+  return std::nullopt;
+}
+
+void Roster::open_free_seats() {
+  for (const int seat : missing()) {
+    roles_[static_cast<std::size_t>(seat)].reset();
+  }
+}
+
+/// Empty: any may come, or all nodes have the same.
+std::string Roster::role_wanted_in(int seat) const {
+  const auto& role = roles_[static_cast<std::size_t>(seat)];
+  const bool is_one_of_several =
+      role && std::ranges::any_of(roles_, [&](const auto& other) { return other && *other != *role; });
+  return is_one_of_several ? *role : "";
 }
 
 int Roster::end_of_seated() const {
@@ -221,7 +256,9 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
   std::vector<std::string> sentences;
   for (const auto& [seat, departure] : departures_) {  // take_seat() removes the entry of a seat that is taken again
     if (sentences.size() < kNamed) {
-      sentences.push_back("node " + std::to_string(seat) + departure);
+      const std::string role = role_wanted_in(seat);
+      sentences.push_back("node " + std::to_string(seat) + departure +
+                          (role.empty() ? "" : ", and only a node with the role '" + role + "' can have its seat"));
     }
   }
   for (const auto& [name, refusal] : refused_) {

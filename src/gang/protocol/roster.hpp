@@ -54,7 +54,7 @@ struct Member {
 /// and keeps it over all attempts. The leader's own agent has seat 0.
 class Roster {
  public:
-  explicit Roster(int seats) : seats_(static_cast<std::size_t>(seats)) {}
+  explicit Roster(int seats) : seats_(static_cast<std::size_t>(seats)), roles_(seats_.size()) {}
 
   Member& add(LinkId link, Member member);
   void remove(LinkId link);
@@ -76,6 +76,14 @@ class Roster {
   void note_stranger(const std::string& peer, const std::string& why);
   std::optional<LinkId> holder(int seat) const;
   std::optional<int> free_seat() const;
+  /// True if the agent may have this seat: that of its own rank, or without a rank one whose role is its own, or open.
+  bool fits(const Member& member, int seat) const;
+  /// The first free seat that the agent may have, except those that are `taken`.
+  std::optional<int> free_seat_for(const Member& member, const std::set<int>& taken = {}) const;
+  /// From now on a seat keeps the role of its node when that leaves.
+  void keep_roles() { keeps_roles_ = true; }
+  /// The job does without the nodes of the free seats: a node of any role may have them.
+  void open_free_seats();
   int seats() const { return static_cast<int>(seats_.size()); }
   int seated() const { return seated_; }
   int seated_ready() const { return seated_ - seated_unready_; }
@@ -109,8 +117,12 @@ class Roster {
   std::vector<int> missing() const;
 
  private:
+  std::string role_wanted_in(int seat) const;
+
   std::map<LinkId, Member> members_;
   std::vector<std::optional<LinkId>> seats_;
+  std::vector<std::optional<std::string>> roles_;  ///< by seat, see `NodeFacts::role_name`; empty: open to any
+  bool keeps_roles_ = false;
   std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
   std::map<std::string, std::string, decltype(&is_before)> refused_{is_before};  ///< agents without a seat, by name
   int seated_ = 0;

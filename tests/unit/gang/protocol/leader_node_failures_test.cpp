@@ -238,6 +238,12 @@ TEST(NodeFailures, AreNotWhatPeopleDo) {
   EXPECT_TRUE(other.announced.empty());
 }
 
+GangConfig listing(GangConfig config) {
+  config.options.bad_nodes = "/bad";
+  config.bad_nodes = {{"gpu-2.cluster", "2026-12-06T07:50:41Z", "lost"}};
+  return config;
+}
+
 GangConfig barring(GangConfig config, int most) {
   config.options.node_failures = most;
   return restarting(std::move(config), 9);
@@ -313,6 +319,103 @@ TEST(NodeFailures, LeaveTheLeaderInItsPlace) {
   EXPECT_TRUE(scenario.has_said("node 0 (host-a) takes part again: it leads the job"));
 }
 
+/// The agent has no rank, and this role.
+void arrive_as(LeaderScenario& scenario, LinkId link, const std::string& role) {
+  Join join = scenario.join_of(link, std::nullopt);
+  join.node.role_name = role;
+  (void)scenario.arrive(link, join);
+}
+
+/// Node 0 leads, node 1 is a ps, node 2 a worker.
+LeaderScenario with_roles(const GangConfig& config) {
+  LeaderScenario scenario(config);
+  arrive_as(scenario, 1, "ps");
+  arrive_as(scenario, 2, "worker");
+  (void)scenario.wait(config.options.last_call);
+  return scenario;
+}
+
+TEST(NodeFailures, GiveTheSeatToASpareOfTheSameRole) {
+  LeaderScenario scenario = with_roles(barring(job_of(3), 2));
+  arrive_as(scenario, 7, "worker");
+  fail(scenario, 0, failure_with(3, {kEcc}));
+  fail(scenario, 1, failure_with(3, {kEcc}));
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 1, 2})) << "no spare has its role";
+  EXPECT_TRUE(scenario.has_said("node 1 (host-b) takes part again: no spare can have its seat")) << scenario.all_said();
+  arrive_as(scenario, 8, "ps");
+  fail(scenario, 2, failure_with(3, {kEcc}));
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 8, 2}));
+}
+
+TEST(Roles, OfALostNodeAreThatOfTheNextOneInItsSeat) {
+  LeaderScenario scenario = with_roles(restarting(job_of(3)));
+  arrive_as(scenario, 7, "worker");
+  lose(scenario, 0, 1);
+  EXPECT_EQ(scenario.state(), Leader::State::Rendezvous);
+  EXPECT_TRUE(
+      scenario.has_said("node 1 (host-b) left: closed the connection, and only a node with the role 'ps' can "
+                        "have its seat"))
+      << scenario.all_said();
+  arrive_as(scenario, 8, "ps");
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 8, 2}));
+}
+
+TEST(Roles, ASeatThatAnAttemptDoesWithoutIsOpenToAll) {
+  GangConfig config = restarting(job_of(2, 3));
+  config.options.scale_up = ScaleUp::Now;
+  LeaderScenario scenario = with_roles(config);
+  lose(scenario, 0, 1);
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 2}));
+  arrive_as(scenario, 7, "worker");
+  (void)scenario.end_all(1);
+  EXPECT_EQ(scenario.leader().nodes(), (std::vector<LinkId>{0, 7, 2}));
+}
+
+TEST(Roles, AreOpenWhileTheJobGathers) {
+  LeaderScenario scenario(job_of(3));
+  arrive_as(scenario, 1, "ps");
+  (void)scenario.lose(1);
+  arrive_as(scenario, 2, "worker");
+  arrive_as(scenario, 3, "worker");
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+}
+
+TEST(Roles, OfANodeThatIsAskedToLeaveAreWanted) {
+  LeaderScenario scenario = with_roles(restarting(job_of(3)));
+  arrive_as(scenario, 7, "worker");
+  (void)scenario.receive(1, StopFromAgent{SIGTERM});
+  (void)scenario.end_all(0);
+  ASSERT_TRUE(scenario.end);
+  EXPECT_EQ(scenario.end->exit_code, 143) << "the job cannot go on without it";
+
+  LeaderScenario other = with_roles(restarting(job_of(3)));
+  arrive_as(other, 7, "ps");
+  (void)other.receive(1, StopFromAgent{SIGTERM});
+  (void)other.end_all(0);
+  (void)other.wait(seconds(60));
+  EXPECT_EQ(other.leader().nodes(), (std::vector<LinkId>{0, 7, 2}));
+}
+
+TEST(Roles, OfAnUnfitNodeAreWanted) {
+  GangConfig config = restarting(listing(job_of(3)));
+  config.options.preflight.compares = ComparesNodes::Strictly;
+  for (const std::string role : {"ps", "worker"}) {
+    LeaderScenario scenario(config);
+    Join listed = scenario.join_of(1, std::nullopt);
+    listed.node.machine = "gpu-2";
+    listed.node.role_name = "ps";
+    (void)scenario.arrive(1, listed);
+    arrive_as(scenario, 2, "worker");
+    arrive_as(scenario, 7, role);
+    EXPECT_EQ(scenario.state(), role == "ps" ? Leader::State::Running : Leader::State::Rendezvous);
+    (void)scenario.wait(config.options.last_call);
+    EXPECT_EQ(scenario.state(), role == "ps" ? Leader::State::Running : Leader::State::Finishing);
+    ASSERT_TRUE(scenario.end);
+    EXPECT_EQ(scenario.end->kind, EndKind::Unfit);
+  }
+}
+
 TEST(NodeFailures, DoNotMakeTheJobSmaller) {
   LeaderScenario scenario = running(barring(job_of(2, 3), 1), 3);
   fail(scenario, 0, failure_with(3, {kEcc}));
@@ -332,12 +435,6 @@ TEST(NodeFailures, OfABarredNewcomerStartNothing) {
 }
 
 // --- For later jobs -------------------------------------------------------------------------------
-
-GangConfig listing(GangConfig config) {
-  config.options.bad_nodes = "/bad";
-  config.bad_nodes = {{"gpu-2.cluster", "2026-12-06T07:50:41Z", "lost"}};
-  return config;
-}
 
 TEST(BadNodes, AreKept) {
   LeaderScenario scenario = with_machine(restarting(listing(job_of(3))));
