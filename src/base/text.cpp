@@ -59,9 +59,9 @@ bool names_part(std::string_view upper, std::string_view part) {
 /// Words beside TOKEN that mean a piece of a model's text: --moe-token-dispatcher-type, PAD_TOKEN.
 bool is_about_language(const std::string& upper) {
   static constexpr auto kWords = std::to_array<std::string_view>(
-      {"AUDIO",   "BOS",   "CLS",  "DISPATCHER", "DROP", "DROPPING", "EMBEDDING", "EOS",   "IMAGE",
-       "LENGTH",  "LEVEL", "LOSS", "MASK",       "MAX",  "MIN",      "MOE",       "NUM",   "PAD",
-       "PADDING", "PER",   "SEP",  "SPECIAL",    "TYPE", "UNK",      "VIDEO",     "VISION"});
+      {"AUDIO", "BOS",     "CLS",   "COUNT", "DISPATCHER", "DROP", "DROPPING", "EMBEDDING", "EOS",
+       "IMAGE", "LENGTH",  "LEVEL", "LOSS",  "MASK",       "MAX",  "MIN",      "MOE",       "NUM",
+       "PAD",   "PADDING", "PER",   "SEP",   "SPECIAL",    "TYPE", "UNK",      "VIDEO",     "VISION"});
   const std::vector<std::string> words = split(upper, '_');
   return std::ranges::any_of(words, [](const std::string& word) { return contains(kWords, word); });
 }
@@ -428,27 +428,100 @@ std::string masked(std::string_view name, const std::string& value) {
   return text;
 }
 
-std::vector<std::string> masked_words(std::vector<std::string> words) {
-  bool is_secret = false;
-  for (std::string& word : words) {
-    const bool is_option = word.starts_with('-');
-    std::string name = word.substr(0, word.find('='));
-    const std::size_t size = name.size();
-    const bool has_value = size < word.size();
-    std::ranges::replace(name, '-', '_');
-    const bool names_secret = is_secret_name(name);
-    if (is_secret && !is_option) {
-      word = kMasked;
-    } else if (names_secret && has_value) {
-      word.replace(size + 1, std::string::npos, kMasked);
+namespace {
+
+/// Without the rest of a line of JSON, or of options between commas: pad_token of {"lr":1,"pad_token":
+std::string name_at_end(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find_last_not_of(":=\"'") + 1);
+  return std::string(name.substr(name.find_last_of("\"'{,") + 1));
+}
+
+/// For a name with hyphens.
+bool names_secret(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return is_secret_name(name);
+}
+
+/// True for an option that the next word may be the value of: not for --no-token.
+bool takes_value(std::string_view word) {
+  return word.starts_with('-') && !word.starts_with("--no-") && !word.starts_with("--no_");
+}
+
+/// Stands before the secret in an Authorization header.
+bool is_scheme(std::string_view word) {
+  constexpr auto kSchemes = std::to_array<std::string_view>({"BASIC", "BEARER", "TOKEN"});
+  return contains(kSchemes, to_upper(word));
+}
+
+/// True if the text ends with the name of a secret, and what follows it is its value: --password, password=, "token":
+bool announces_secret(std::string_view text) {
+  constexpr std::size_t kMostBytes = 128;
+  text = text.substr(text.size() - std::min(text.size(), kMostBytes));  // a name is not longer
+  const std::string_view before = trim(text);
+  const std::string_view word = before.substr(before.find_last_of(" \t") + 1);
+  const bool is_behind_blank = before.size() < text.size();
+  const bool announces = word.ends_with(':') || (is_behind_blank ? takes_value(word) : word.ends_with('='));
+  return announces && names_secret(name_at_end(word));
+}
+
+/// The end of the word that begins with a quote, as a shell reads it. A quote that nothing ends holds the rest of the line.
+std::size_t end_of_quoted(std::string_view line, std::size_t at) {
+  char quote = '\0';
+  for (; at < line.size() && (quote != '\0' || line[at] != ' '); ++at) {
+    if (line[at] == '\\' && quote != '\'') {
+      ++at;
+    } else if (line[at] == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (line[at] == '"' || line[at] == '\'')) {
+      quote = line[at];
     }
-    is_secret = names_secret && !has_value && (is_option || word.ends_with(':'));  // as in "password: x"
+  }
+  return std::min(at, line.size());
+}
+
+/// Masks secrets in quotes, which may hold blanks.
+std::string masked_quotes(std::string_view line) {
+  std::string text;
+  std::size_t copied = 0;
+  std::size_t at = line.find_first_of("\"'");
+  while (at != std::string_view::npos) {
+    std::size_t end = at + 1;
+    const bool may_begin = end < line.size() && line[end] != ' ';
+    if (may_begin && announces_secret(line.substr(copied, at - copied))) {
+      end = end_of_quoted(line, at);
+      text.append(line, copied, at - copied).append(kMasked);
+      copied = end;
+    }
+    at = line.find_first_of("\"'", end);
+  }
+  return text.append(line, copied);
+}
+
+/// The word, without the secret that it has itself: the x of TOKEN=x.
+std::string masked_value(const std::string& word) {
+  const std::size_t size = word.find('=');
+  const bool has_secret = size != std::string::npos && names_secret(word.substr(0, size));
+  return has_secret ? word.substr(0, size + 1) + kMasked : word;
+}
+
+}  // namespace
+
+std::vector<std::string> masked_words(std::vector<std::string> words) {
+  bool is_value = false;  // of the secret that the word before names
+  for (std::string& word : words) {
+    if (word.empty()) {
+      continue;  // between two blanks
+    }
+    const bool announces = word.find('=') == std::string::npos && announces_secret(word + " ");
+    const bool is_masked = is_value && !word.starts_with("--");
+    is_value = announces || (is_masked && is_scheme(word));
+    word = is_masked ? kMasked : masked_value(word);
   }
   return words;
 }
 
 std::string masked_line(std::string_view line, std::size_t most) {
-  return one_line(masked("", join(masked_words(split(line, ' ')), " ")), most);
+  return one_line(masked("", join(masked_words(split(masked_quotes(line), ' ')), " ")), most);
 }
 
 namespace {

@@ -126,10 +126,10 @@ bool is_secret_name(std::string_view name);
 std::string masked(std::string_view name, const std::string& value);
 
 /// Words of a command line with masked secrets: the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x", and the word
-/// behind "--password" or "password:".
+/// behind "--password" or "password:", unless it begins with "--".
 std::vector<std::string> masked_words(std::vector<std::string> words);
 
-/// `one_line` of a program's output: its words are masked as those of a command line, and the values in them by `masked`.
+/// `one_line` of a program's output: words, and secrets in quotes, are masked as in a command line, and values by `masked`.
 std::string masked_line(std::string_view line, std::size_t most);
 
 /// Length of the valid UTF-8 sequence at the start of `bytes`, which is not empty; 0 if there is none.

@@ -283,9 +283,74 @@ TEST(Masked, HidesSecretsAndPasswordsInAddresses) {
 }
 
 TEST(MaskedLine, HidesTheSecretsOfACommandLine) {
-  EXPECT_EQ(masked_line("see password: a b, {\"api_key\": \"c\"}", 100), "see password: *** b, {\"api_key\": ***");
-  EXPECT_EQ(masked_line("x --api-token a --lr 1 TOKEN=b wandb.api_key=c --password -v http://me:pw@h", 100),
-            "x --api-token *** --lr 1 TOKEN=*** wandb.api_key=*** --password -v http://***@h");
+  const std::vector<std::pair<std::string, std::string>> lines{
+      {R"(see password: a b, {"api_key": "c"})", R"(see password: *** b, {"api_key": ***)"},
+      {"x --api-token a --lr 1 TOKEN=b wandb.api_key=c http://me:pw@h",
+       "x --api-token *** --lr 1 TOKEN=*** wandb.api_key=*** http://***@h"},
+      {R"(--password "a b c" --lr 1)", "--password *** --lr 1"},
+      {R"(password="a b c" --lr 1)", "password=*** --lr 1"},
+      {"token: 'x y', lr: 1", "token: *** lr: 1"},
+      {"token:'x y', lr: 1", "token:*** lr: 1"},
+      {R"({"lr":1,"api_key":"c d","x":"a"} e)", R"({"lr":1,"api_key":*** e)"},
+      {R"(--set=password='a '\''b c' d)", "--set=password=*** d"},
+      {R"(--password "a \" b" c)", "--password *** c"},
+      {R"(--password "a b c)", "--password ***"},
+      {R"(run "x --token a --password 'b c' --lr 1")", R"(run "x --token *** --password *** --lr 1")"},
+      {"--token -x --lr 1", "--token *** --lr 1"},
+      {"--token --lr 1", "--token --lr 1"},
+      {"password:   a b", "password:   *** b"},
+      {R"(curl -H "Authorization: Bearer a" b)", R"(curl -H "Authorization: *** *** b)"},
+      {R"(asked by "password: " and 'x y')", R"(asked by "password: *** and 'x y')"},
+  };
+  for (const auto& [line, shown] : lines) {
+    EXPECT_EQ(masked_line(line, 200), shown);
+  }
+}
+
+TEST(MaskedLine, LeavesWhatIsNoSecret) {
+  for (const std::string line : {
+           "--tokenizer gpt2 --lr 1",
+           "token_count: 5",
+           "--no-token --lr 1",
+           "--no-token train.py",
+           "--max-tokens 4096 -v",
+           "tokens per second: 1234",
+           R"("pad_token": "<pad> x", "eos_token": "</s>")",
+           R"({"lr":3,"eos_token":"</s> x"})",
+           "--moe-token-dispatcher-type alltoall -v",
+           "the token 'a b' was read",
+           R"(image_key = "jpg png")",
+           R"(image_key: "jpg png")",
+           R"(--checkpoint-key "model state" -v)",
+           R"(step 5: loss 2.3 'a b' "c d")",
+           R"(keyboard="us intl")",
+           "GPU 4: DBE 'row 3 of bank 2'",
+           R"(--tokenizer-model "my model" -m x)",
+           R"("tokenizer": "gpt 2")",
+           "--monkey 'a b'",
+           "don't, can't, won't: it's 'so'",
+           "num_tokens: '5 6'",
+           "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+           "--vocab-size=50257 --seq-length 2048 -p 8080",
+       }) {
+    EXPECT_EQ(masked_line(line, 200), line);
+  }
+}
+
+TEST(MaskedLine, TakesTimeByTheLengthOfTheLine) {
+  std::string line;
+  for (int i = 0; i < 200'000; ++i) {
+    line += R"(x:"b":")";
+  }
+  for (int i = 0; i < 200'000; ++i) {
+    line += R"( "token":"a")";
+  }
+  EXPECT_EQ(masked_line(line, 20).size(), 20U);
+}
+
+TEST(MaskedWords, KnowTheirOwnEnds) {
+  EXPECT_EQ(masked_words({"--password", "\"a", "b", "--token=c d", "--token", "-x", "--no-token", "y"}),
+            (std::vector<std::string>{"--password", "***", "b", "--token=***", "--token", "***", "--no-token", "y"}));
 }
 
 TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
