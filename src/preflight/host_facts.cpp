@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -173,6 +174,12 @@ std::string describe_number(const FactRow& row, double number) {
     return std::to_string(whole / 1'024) + " KiB";
   }
   return row.unit == Unit::Bytes ? format_bytes(whole) : std::to_string(whole);
+}
+
+std::string two_decimals(double number) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.2f", number);
+  return text.data();
 }
 
 std::string to_line(const Facts& facts) {

@@ -56,6 +56,9 @@ std::string describe_comparison(const FactRow& row);
 /// For a row of numbers: "63.8 GiB", "1048576", "no limit".
 std::string describe_number(const FactRow& row, double number);
 
+/// "0.90"
+std::string two_decimals(double number);
+
 /// The number that stands for "no limit".
 inline constexpr double kNoLimit = 1e18;
 

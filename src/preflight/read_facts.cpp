@@ -284,7 +284,7 @@ void add_interfaces(Facts& facts, const std::string& root) {
     const std::string gigabits = !speed ? ""
                                  : *speed % static_cast<int>(kMegabitsPerGigabit) == 0
                                      ? std::to_string(*speed / static_cast<int>(kMegabitsPerGigabit)) + " Gb/s, "
-                                     : format_seconds(*speed / kMegabitsPerGigabit) + " Gb/s, ";
+                                     : two_decimals(*speed / kMegabitsPerGigabit) + " Gb/s, ";
     interfaces[name] = gigabits + "MTU " + std::to_string(*mtu);
   }
 }
