@@ -9,6 +9,13 @@
 #include <utility>
 
 namespace muster {
+namespace {
+
+std::string refusal_of(int check) {
+  return to_text(gang::LinkRefusal{check});
+}
+
+}  // namespace
 
 LinkChecker::LinkChecker(ProcessLoop& loop, const RunContext& run, gang::Gang& gang)
     : run_(run), gang_(gang), helper_(loop.io(), loop.helpers()) {}
@@ -20,18 +27,18 @@ void LinkChecker::answer(const std::string& question) {
     tell(listen(*listens));
   } else if (plan && listener_) {
     measure(*plan);
-  } else {
-    tell("");
+  } else {  // of a question that cannot be read, nobody knows the check
+    tell(listens ? refusal_of(listens->check) : plan ? refusal_of(plan->check) : "");
   }
 }
 
-/// Ends an earlier check, whose answers nobody waits for any more. The answer is empty if it cannot listen.
+/// Ends an earlier check, whose answers nobody waits for any more.
 std::string LinkChecker::listen(const gang::LinkListen& question) {
   cancel();
   auto key = random_digits();
   auto opened = preflight::listen_for_links(question.address, WorkerPort::kLeast, WorkerPort::kMost);
   if (!key || !opened) {
-    return {};
+    return refusal_of(question.check);
   }
   key_ = *std::move(key);
   listener_ = std::move(opened->socket);
@@ -40,13 +47,17 @@ std::string LinkChecker::listen(const gang::LinkListen& question) {
 
 void LinkChecker::measure(const gang::LinkPlan& plan) {
   constexpr std::chrono::seconds kLateness{1};  // of a process that waits for a CPU; its rounds end by the clock
-  // The rounds begin now, also for a helper process that has to wait for a CPU.
+  const auto rounds = static_cast<int>(plan.steps.size()) + 1;  // one time more, in which partners meet
+  // That time begins now, also for a helper process that has to wait for a CPU.
   const auto measure_all = [plan, key = key_, listener = listener_.get(), now = std::chrono::steady_clock::now()] {
     return is_helper_process() ? to_text(preflight::measure_links(listener, key, plan, now)) : "";
   };
   helper_.start({.work = measure_all,
-                 .most_time = static_cast<int>(plan.steps.size()) * gang::kLinkRoundTime + kLateness,
-                 .then = [this](const HelperTask::Answer& answer) { tell(answer.value_or("")); },
+                 .most_time = rounds * gang::kLinkRoundTime + kLateness,
+                 .then =
+                     [this, check = plan.check](const HelperTask::Answer& answer) {
+                       tell(answer && !answer->empty() ? *answer : refusal_of(check));
+                     },
                  .kept = {listener_.get()}});
   listener_.reset();  // the helper process has it
 }

@@ -23,6 +23,8 @@ constexpr const char* kResultsWord = "measured";
 constexpr const char* kRestWord = "rest";
 constexpr const char* kWaitWord = "wait";
 constexpr const char* kNoneWord = "none";
+constexpr const char* kSilentWord = "silent";
+constexpr const char* kRefusalWord = "cannot";
 
 /// A line of the check: its first word, the number of the check, and the rest.
 struct LinkLine {
@@ -76,10 +78,13 @@ std::optional<LinkStep> parse_link_step(const std::string& word) {
   return LinkStep{LinkStep::Kind::Connect, parts[0], *port, parts[2]};
 }
 
-/// "120,9400000,0", or "none". Empty: neither.
+/// "120,9400000,0", "silent", or "none". Empty: no such word.
 std::optional<std::optional<LinkResult>> parse_link_result(const std::string& word) {
   if (word == kNoneWord) {
     return std::optional<LinkResult>();
+  }
+  if (word == kSilentWord) {
+    return std::optional(LinkResult{.is_silent = true});
   }
   const std::vector<std::string> parts = muster::split(word, ',');
   if (parts.size() != 3) {
@@ -156,6 +161,15 @@ std::optional<LinkPort> parse_link_port(std::string_view text) {
   return LinkPort{line->check, *port, line->words[1]};
 }
 
+std::string to_text(const LinkRefusal& answer) {
+  return start_of_line(kRefusalWord, answer.check);
+}
+
+std::optional<LinkRefusal> parse_link_refusal(std::string_view text) {
+  const auto line = read_link_line(text, kRefusalWord);
+  return line && line->words.empty() ? std::optional(LinkRefusal{line->check}) : std::nullopt;
+}
+
 std::string to_text(const LinkPlan& question) {
   std::string text = start_of_line(kPlanWord, question.check);
   for (const LinkStep& step : question.steps) {
@@ -177,7 +191,9 @@ std::string to_text(const LinkResults& answer) {
   std::string text = start_of_line(kResultsWord, answer.check);
   for (const std::optional<LinkResult>& result : answer.rounds) {
     text += ' ';
-    text += result ? join(std::array{result->latency, result->throughput, result->loss}, ",") : kNoneWord;
+    text += !result             ? kNoneWord
+            : result->is_silent ? kSilentWord
+                                : join(std::array{result->latency, result->throughput, result->loss}, ",");
   }
   return text;
 }

@@ -22,8 +22,8 @@ namespace muster::gang {
 /// an older version does so, too.
 inline constexpr int kLinksNumber = std::numeric_limits<int>::max() - 1;
 
-/// Rounds follow each other in this time on each node, from when the agent gets the question. It leaves room for nodes that
-/// begin late.
+/// Rounds follow each other in this time on each node. The first one begins so long after the agent gets the question: until
+/// then partners meet. It leaves room for nodes that begin late.
 inline constexpr std::chrono::milliseconds kLinkRoundTime{400};
 /// Enough for the pairs of 65,536 nodes.
 inline constexpr std::size_t kMostLinkRounds = 16;
@@ -37,13 +37,13 @@ struct LinkPair {
 };
 using LinkRounds = std::vector<std::vector<LinkPair>>;
 
-/// Pairs of the nodes 0 to `nodes` - 1, three at least, as in a tournament: log2 of their number in rounds, three at least. A
+/// Pairs of the nodes 0 to `nodes` - 1, two at least, as in a tournament: log2 of their number in rounds, three at least. A
 /// node is in one pair of a round, or rests where the number is odd; no pair meets twice.
 LinkRounds make_link_rounds(std::size_t nodes);
 
 // --- Questions and answers ------------------------------------------------------------------------
-// Each names the check that it belongs to, but for the empty answer: an answer may come when the next check has begun. A
-// parser returns an empty optional for a text that no agent has written.
+// Each names the check that it belongs to: an answer may come when the next check has begun. A parser returns an empty
+// optional for a text that no agent has written.
 
 /// The leader asks a node to listen.
 struct LinkListen {
@@ -56,6 +56,11 @@ struct LinkPort {
   int check = 0;
   std::uint16_t port = 0;
   std::string key;  ///< letters and digits, 32 at most
+};
+
+/// The node cannot do what it was asked, or its user does not want it.
+struct LinkRefusal {
+  int check = 0;
 };
 
 /// Part of a node in a round.
@@ -82,12 +87,13 @@ inline constexpr int kMostLinkLoss = 1'000'000;      // of a million packets
 
 /// The link of a pair as one of both nodes has measured it. Numbers are not negative.
 struct LinkResult {
-  int latency = 0;     ///< the shortest round trip in microseconds; 0: not known
-  int throughput = 0;  ///< received, in kbit/s
-  int loss = 0;        ///< packets that this node sent again, of a million
+  int latency = 0;         ///< the shortest round trip in microseconds; 0: not known
+  int throughput = 0;      ///< received, in kbit/s
+  int loss = 0;            ///< packets that this node sent again, of a million
+  bool is_silent = false;  ///< instead: this node was there in time, and its partner has not answered
 };
 
-/// The node's results; empty in rounds without one.
+/// The node's results; empty in rounds of which it can tell nothing, as it was late or its partner was.
 struct LinkResults {
   int check = 0;
   std::vector<std::optional<LinkResult>> rounds;
@@ -97,6 +103,8 @@ std::string to_text(const LinkListen& question);
 std::optional<LinkListen> parse_link_listen(std::string_view text);
 std::string to_text(const LinkPort& answer);
 std::optional<LinkPort> parse_link_port(std::string_view text);
+std::string to_text(const LinkRefusal& answer);
+std::optional<LinkRefusal> parse_link_refusal(std::string_view text);
 std::string to_text(const LinkPlan& question);
 std::optional<LinkPlan> parse_link_plan(std::string_view text);
 std::string to_text(const LinkResults& answer);
@@ -110,9 +118,17 @@ struct ToldLinks {
   std::string host;
   std::optional<LinkResults> results;  ///< empty: it has not told them, and no pair with it counts
   std::string kind = {};               ///< of machine: a node of another kind than most is not named
+  std::string address = {};            ///< agents of one address do not measure the link between them
+};
+
+struct LinkVerdict {
+  std::vector<Outlier> outliers{};   ///< nodes whose links are bad, by their ranks
+  std::vector<NodeRank> doubtful{};  ///< instead: all their links are bad, but those between them were not measured
+  std::vector<NodeRank> unknown{};   ///< nodes of which too few links were measured
+  std::string mixed{};  ///< "link throughput 0.90 Gb/s on 28 links and 24.00 Gb/s on 36": no single node is the reason
 };
 
 /// Finds the nodes whose links are bad in all of their rounds. Pure; runs on the leader.
-using JudgeLinks = std::function<std::vector<Outlier>(const std::vector<ToldLinks>&, const LinkRounds&)>;
+using JudgeLinks = std::function<LinkVerdict(const std::vector<ToldLinks>&, const LinkRounds&)>;
 
 }  // namespace muster::gang

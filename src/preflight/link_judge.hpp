@@ -8,8 +8,10 @@
 
 namespace muster::preflight {
 
-/// Of n nodes up to max(1, n/8) are outliers, where each has bad links in all rounds in which it measured, two at least, and
-/// links without it show what is usual. What one node tells can make others no outliers: a pair is as good as both say.
-std::vector<Outlier> judge_links(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds);
+/// Of n nodes up to max(1, n/8) are outliers, where each has bad links in all rounds in which it measured, at least two and
+/// half of them, and links without it show what is usual. A node with one good link is not bad by itself: where such nodes have
+/// bad links to each other, none is an outlier. What one node tells can make others no outliers: a pair is as good as both
+/// say, and silent if both say so.
+gang::LinkVerdict judge_links(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds);
 
 }  // namespace muster::preflight

@@ -44,19 +44,28 @@ def test_a_far_node_is_named_and_the_workers_start(gang, hosts):
         assert [one["node"] for one in report["gang"]["outliers"] if "link latency" in one["differs"]] == [ODD]
 
 
-def test_equal_nodes_are_silent(gang):
-    agents = gang(4, "-v", "--preflight=links,full")
+def test_equal_nodes_are_silent(gang, hosts):
+    agents = gang(4, "-v", "--preflight=links,full", on=hosts)
     agents.start_all()
     agents.succeed()
 
     assert agents.jobs[0].said_about("compared the links of 4 nodes in 3 rounds: 0 differ")
-    assert "firewall" not in agents.jobs[0].err.text, "agents of one host have no link to measure"
+    assert "firewall" not in agents.jobs[0].err.text
     assert not any("link" in line and "differ from" in line for job in agents.jobs.values() for line in job.said)
     assert all(report["gang"]["outliers"] == [] for report in agents.reports().values())
 
 
-def test_links_are_measured_again_before_a_restart(gang):
-    agents = gang(3, "-v", "--preflight=links", "--max-restarts=1")
+def test_nodes_of_one_host_have_no_link_to_measure(gang):
+    agents = gang(4, "-v", "--preflight=links")
+    agents.start_all()
+    agents.succeed()
+
+    assert agents.jobs[0].said_about("all nodes are on one host: --preflight links has no link to measure")
+    assert "compared the links" not in agents.jobs[0].err.text
+
+
+def test_links_are_measured_again_before_a_restart(gang, hosts):
+    agents = gang(3, "-v", "--preflight=links", "--max-restarts=1", on=hosts)
     agents.start_all()
     agents.wait_for_start()
     agents.worker_events.end(0, 1)
@@ -92,8 +101,8 @@ def test_a_strict_job_without_a_spare_starts_no_worker(gang, hosts):
     assert last.startswith(f"exit code 69: node {ODD} (") and "link latency" in last, last
 
 
-def test_a_node_that_tells_nothing_starts_without_the_check(gang):
-    agents = gang(4, "--preflight=links")
+def test_a_node_that_tells_nothing_starts_without_the_check(gang, hosts):
+    agents = gang(4, "--preflight=links", on=hosts)
     for node in range(4):
         agents.start(node, *(["--preflight=off"] if node == ODD else []))
     agents.succeed()
@@ -112,8 +121,18 @@ def test_a_firewall_costs_a_few_seconds_and_is_said(gang, hosts):
     assert not any(links_said(job) for job in agents.jobs.values()), agents.words()
 
 
-def test_a_stopped_node_does_not_hold_up_the_others(gang):
-    agents = gang(4, "-v", "--preflight=links", "--heartbeat-timeout=60")
+def test_a_node_behind_a_firewall_is_named(gang, hosts):
+    hosts.network.drop_port(ODD, "5000-10000", ways=("input", "output"))
+    agents = gang(4, "--preflight=links", on=hosts)
+    agents.start_all()
+    agents.succeed()
+
+    line = named(agents)
+    assert re.match(rf"node {ODD} \(.*\) differs from 3 others: links do not answer in 3 of 3 rounds", line), line
+
+
+def test_a_stopped_node_does_not_hold_up_the_others(gang, hosts):
+    agents = gang(4, "-v", "--preflight=links", "--heartbeat-timeout=60", on=hosts)
     for node in range(3):
         agents.start(node)
     agents.jobs[0].err.wait_for("is here: 3 of 4 nodes")

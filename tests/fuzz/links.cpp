@@ -24,12 +24,18 @@ void judge(const std::vector<std::string>& lines) {
   std::vector<gang::ToldLinks> told;
   for (std::size_t i = 0; i < kNodes; ++i) {
     told.push_back({NodeRank{static_cast<int>(i)}, i < kHostile ? "hostile" : "healthy",
-                    i < lines.size() ? gang::parse_link_results(lines[i]) : healthy});
+                    i < lines.size() ? gang::parse_link_results(lines[i]) : healthy, "",
+                    "10.0.0." + std::to_string(i)});
   }
-  for (const Outlier& outlier : preflight::judge_links(told, rounds)) {
+  const gang::LinkVerdict verdict = preflight::judge_links(told, rounds);
+  require(visible_line(verdict.mixed) == verdict.mixed && verdict.mixed.size() < 512, "a terminal shows the groups");
+  for (const Outlier& outlier : verdict.outliers) {
     require(outlier.host == "hostile", "two nodes make no healthy one an outlier");
     require(visible_line(outlier.facts) == outlier.facts, "a terminal shows a difference");
     require(outlier.facts.size() < 512, "a difference fits into a message");
+  }
+  for (const NodeRank node : verdict.doubtful) {
+    require(told.at(static_cast<std::size_t>(node.value)).host == "hostile", "two nodes make no healthy one a suspect");
   }
 }
 
@@ -47,6 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     muster::fuzz::check_text(line, muster::gang::parse_link_listen(line));
     muster::fuzz::check_text(line, muster::gang::parse_link_port(line));
     muster::fuzz::check_text(line, muster::gang::parse_link_plan(line));
+    muster::fuzz::check_text(line, muster::gang::parse_link_refusal(line));
     muster::fuzz::check_text(line, muster::gang::parse_link_results(line));
   }
   muster::fuzz::judge(lines);

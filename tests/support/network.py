@@ -61,11 +61,14 @@ class Network:
         command = ["ip", "netns", "exec", namespace, "nft", "-f", "-"]
         subprocess.run(command, input=text, text=True, check=True, timeout=HANG)
 
-    def drop_port(self, index, port, protocol="tcp"):
-        """Whatever comes to that port of the host is lost: a firewall that says nothing."""
+    def drop_port(self, index, port, protocol="tcp", ways=("input",)):
+        """Whatever comes to that port of the host is lost: a firewall that says nothing. With the way `output`, also what the
+        host sends to that port of others."""
         self.heal_loss(index)
-        rule = f"chain input {{ type filter hook input priority 0; {protocol} dport {port} drop; }}"
-        self._on(index, "nft", "-f", "-", text=f"table inet faults {{\n{rule}\n}}\n")
+        rules = "\n".join(
+            f"chain {way} {{ type filter hook {way} priority 0; {protocol} dport {port} drop; }}" for way in ways
+        )
+        self._on(index, "nft", "-f", "-", text=f"table inet faults {{\n{rules}\n}}\n")
         self._harmed.add(index)
 
     def heal_loss(self, index):

@@ -4,9 +4,22 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace muster::gang {
+namespace {
+
+/// The places of these.
+template <typename Item>
+std::vector<std::size_t> places_of(const std::vector<Item>& items) {
+  std::vector<std::size_t> places(items.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
+}
+
+}  // namespace
 
 bool PreflightLinks::take(LinkId link, const StatusReport& report, Instant now) {
   if (report.number != kLinksNumber) {
@@ -18,16 +31,29 @@ bool PreflightLinks::take(LinkId link, const StatusReport& report, Instant now) 
   }
   auto port = parse_link_port(report.text);
   auto results = parse_link_results(report.text);
+  const auto refusal = parse_link_refusal(report.text);
   if (phase_ == Phase::Listening && port && port->check == check_) {
     node->port = std::move(port);
     node->is_awaited = false;
   } else if (phase_ == Phase::Measuring && results && results->check == check_) {
-    node->results = now <= last_end_ + kMostLate ? std::move(results) : std::nullopt;
     node->is_awaited = false;
-  } else if (!port && !results) {  // it cannot measure, or is an older muster
+    if (now <= too_late_) {
+      add_results(*node, *std::move(results));
+    }
+  } else if (refusal ? refusal->check == check_ : !port && !results) {  // else an older muster
     node->is_awaited = false;
   }
   return true;
+}
+
+/// Behind the rounds of which it has told before.
+void PreflightLinks::add_results(Node& node, LinkResults results) const {
+  if (!node.results) {
+    node.results = LinkResults{check_, {}};
+  }
+  auto& rounds = node.results->rounds;
+  rounds.resize(first_round_);
+  std::ranges::move(results.rounds, std::back_inserter(rounds));
 }
 
 void PreflightLinks::forget(LinkId link) {
@@ -41,8 +67,8 @@ void PreflightLinks::forget(LinkId link) {
 }
 
 void PreflightLinks::on_tick(Instant now) {
-  if (due_ && now >= *due_) {
-    due_.reset();
+  if (limit_ && now >= *limit_) {
+    limit_.reset();
   }
 }
 
@@ -55,14 +81,13 @@ bool PreflightLinks::holds_back(Instant now) {
     ask_to_measure(now);
   }
   if (phase_ == Phase::Measuring && !awaits_answers(now)) {
-    conclude();
+    judge(now);
   }
   const bool is_first = attempt_ != gang_.attempt.number();
-  first_check_ = is_first ? check_ : first_check_;
-  if (is_first || (phase_ == Phase::Done && !has_checked(nodes) && check_ < first_check_ + kMostChecks)) {
-    ask_to_listen(nodes, now);
+  checks_ = is_first ? 0 : checks_;
+  if (is_first || (phase_ == Phase::Done && !has_checked(nodes) && checks_ < kMostChecks)) {
+    begin(nodes, now);
   }
-  due_ = phase_ == Phase::Done ? std::nullopt : limit_;
   return phase_ != Phase::Done;
 }
 
@@ -99,70 +124,146 @@ bool PreflightLinks::has_checked(const std::vector<LinkId>& nodes) const {
 }
 
 bool PreflightLinks::awaits_answers(Instant now) const {
-  return now < *limit_ && std::ranges::any_of(nodes_, &Node::is_awaited);
+  return limit_ && now < *limit_ && std::ranges::any_of(nodes_, &Node::is_awaited);
 }
 
-void PreflightLinks::ask_to_listen(const std::vector<LinkId>& nodes, Instant now) {
+void PreflightLinks::begin(const std::vector<LinkId>& nodes, Instant now) {
   attempt_ = gang_.attempt.number();
-  phase_ = Phase::Listening;
-  limit_ = now + kTimeToListen;
-  ++check_;
+  ++checks_;
   has_findings_ = false;
   nodes_.clear();
+  rounds_.clear();
   outliers_.clear();
   checked_ = {nodes.begin(), nodes.end()};
   for (ExchangeNode& node : gang_.exchange_nodes(nodes)) {  // the addresses by which workers meet
-    gang_.send(node.link, StatusQuery{kLinksNumber, to_text(LinkListen{check_, node.address})});
     nodes_.push_back({node.link, std::move(node.address)});
+  }
+  const auto is_beside_first = [this](const Node& node) { return node.address == nodes_[0].address; };
+  if (std::ranges::all_of(nodes_, is_beside_first)) {
+    phase_ = Phase::Done;
+    tell_once(Level::Info, "all nodes are on one host: --preflight links has no link to measure");
+    return;
+  }
+  ask_to_listen(places_of(nodes_), now);
+}
+
+void PreflightLinks::ask_to_listen(std::vector<std::size_t> asked, Instant now) {
+  phase_ = Phase::Listening;
+  limit_ = now + kTimeToListen;
+  ++check_;
+  first_round_ = rounds_.size();
+  asked_ = std::move(asked);
+  for (const std::size_t at : asked_) {
+    Node& node = nodes_[at];
+    node.port.reset();
+    node.is_awaited = true;
+    gang_.send(node.link, StatusQuery{kLinksNumber, to_text(LinkListen{check_, node.address})});
   }
 }
 
 /// Those that do not listen start without the check.
 void PreflightLinks::ask_to_measure(Instant now) {
-  for (const Node& node : nodes_) {
-    if (!node.port) {
-      warn_of(node.link, "cannot measure its links");
+  for (const std::size_t at : asked_) {
+    nodes_[at].is_awaited = false;
+    if (!nodes_[at].port) {
+      warn_of(nodes_[at].link, "cannot measure its links");
     }
   }
-  std::erase_if(nodes_, [](const Node& node) { return !node.port; });
-  rounds_ = nodes_.size() < kFewestCompared ? LinkRounds() : make_link_rounds(nodes_.size());
-  for (std::vector<LinkPair>& pairs : rounds_) {  // a link inside a host says nothing of the network
-    std::erase_if(
-        pairs, [this](const LinkPair& pair) { return nodes_[pair.connects].address == nodes_[pair.listens].address; });
+  if (rounds_.empty()) {
+    std::erase_if(nodes_, [](const Node& node) { return !node.port; });
+    asked_ = places_of(nodes_);
+  } else {
+    std::erase_if(asked_, [this](std::size_t at) { return !nodes_[at].port; });
   }
   phase_ = Phase::Measuring;
-  last_end_ = now + static_cast<int>(rounds_.size()) * kLinkRoundTime;
-  limit_ = last_end_ + kTimeToTell;
+  const bool are_enough = nodes_.size() >= kFewestCompared && asked_.size() >= 2;
+  add_rounds(are_enough ? make_link_rounds(asked_.size()) : LinkRounds());
+  const auto time = static_cast<int>(rounds_.size() - first_round_) * kLinkRoundTime;
+  const Instant last_end = now + kLinkRoundTime + time;
+  too_late_ = last_end + time;  // a node that began so late found ports closed that had been open
+  limit_ = last_end + kTimeToTell;
   const std::vector<LinkPlan> plans = make_plans();
-  for (std::size_t i = 0; i < nodes_.size() && !rounds_.empty(); ++i) {
-    nodes_[i].is_awaited = true;
-    gang_.send(nodes_[i].link, StatusQuery{kLinksNumber, to_text(plans[i])});
+  for (const std::size_t at : are_enough ? asked_ : std::vector<std::size_t>()) {
+    nodes_[at].is_awaited = true;
+    gang_.send(nodes_[at].link, StatusQuery{kLinksNumber, to_text(plans[at])});
   }
 }
 
+/// The pairs of these rounds are places in `asked_`.
+void PreflightLinks::add_rounds(LinkRounds added) {
+  const auto is_inside_a_host = [this](const LinkPair& pair) {  // it says nothing of the network
+    return nodes_[pair.connects].address == nodes_[pair.listens].address;
+  };
+  for (std::vector<LinkPair>& pairs : added) {
+    for (LinkPair& pair : pairs) {
+      pair = {asked_[pair.connects], asked_[pair.listens]};
+    }
+    std::erase_if(pairs, is_inside_a_host);
+    rounds_.push_back(std::move(pairs));
+  }
+}
+
+/// The parts of all nodes in the rounds that are to come.
 std::vector<LinkPlan> PreflightLinks::make_plans() const {
-  std::vector<LinkPlan> plans(nodes_.size(), LinkPlan{check_, std::vector<LinkStep>(rounds_.size())});
-  for (std::size_t round = 0; round < rounds_.size(); ++round) {
+  std::vector<LinkPlan> plans(nodes_.size(), LinkPlan{check_, std::vector<LinkStep>(rounds_.size() - first_round_)});
+  for (std::size_t round = first_round_; round < rounds_.size(); ++round) {
     for (const auto& [connects, listens] : rounds_[round]) {
       const Node& partner = nodes_[listens];
-      plans[connects].steps[round] = {LinkStep::Kind::Connect, partner.address, partner.port->port, partner.port->key};
-      plans[listens].steps[round].kind = LinkStep::Kind::Listen;
+      plans[connects].steps[round - first_round_] = {LinkStep::Kind::Connect, partner.address, partner.port->port,
+                                                     partner.port->key};
+      plans[listens].steps[round - first_round_].kind = LinkStep::Kind::Listen;
     }
   }
   return plans;
 }
 
-void PreflightLinks::conclude() {
-  phase_ = Phase::Done;
-  has_findings_ = true;
+/// Nodes that are bad together may be a rack of their own: they measure the links between them before they are named.
+void PreflightLinks::judge(Instant now) {
   std::vector<ToldLinks> told;
-  bool has_measured = std::ranges::all_of(rounds_, [](const auto& pairs) { return pairs.empty(); });
-  const auto is_measured = [](const std::optional<LinkResult>& result) { return result.has_value(); };
   for (const Node& node : nodes_) {
     const Member* const member = gang_.roster.find(node.link);
     const NodeFacts facts = member == nullptr ? NodeFacts() : member->join.node;
     told.push_back({NodeRank{static_cast<int>(told.size())}, facts.host, node.results,
-                    std::to_string(facts.devices.size()) + " " + facts.role_name});
+                    std::to_string(facts.devices.size()) + " " + facts.role_name, node.address});
+  }
+  const LinkVerdict verdict = gang_.config.judge_links(told, rounds_);
+  if (!verdict.doubtful.empty() && first_round_ == 0) {
+    std::vector<std::size_t> suspects;
+    for (const NodeRank node : verdict.doubtful) {
+      suspects.push_back(static_cast<std::size_t>(node.value));
+    }
+    for (const Outlier& outlier : verdict.outliers) {
+      suspects.push_back(static_cast<std::size_t>(outlier.node.value));
+    }
+    ask_to_listen(std::move(suspects), now);
+    return;
+  }
+  conclude(verdict);
+}
+
+void PreflightLinks::conclude(const LinkVerdict& verdict) {
+  phase_ = Phase::Done;
+  has_findings_ = true;
+  limit_.reset();
+  name_unmeasured(verdict);
+  for (const Outlier& outlier : verdict.outliers) {
+    const LinkId link = nodes_.at(static_cast<std::size_t>(outlier.node.value)).link;
+    if (checked_.contains(link)) {
+      outliers_[link] = outlier;
+    }
+  }
+  if (!verdict.mixed.empty()) {
+    tell_once(Level::Info, "the links between the nodes are of several kinds: " + verdict.mixed);
+  }
+  gang_.say(Level::Debug, "compared the links of " + count_of(nodes_.size(), "node") + " in " +
+                              count_of(rounds_.size(), "round") + ": " + std::to_string(outliers_.size()) + " differ");
+  nodes_.clear();
+}
+
+void PreflightLinks::name_unmeasured(const LinkVerdict& verdict) {
+  bool has_measured = std::ranges::all_of(rounds_, [](const auto& pairs) { return pairs.empty(); });
+  const auto is_measured = [](const std::optional<LinkResult>& result) { return result && !result->is_silent; };
+  for (const Node& node : nodes_) {
     has_measured = has_measured || (node.results && std::ranges::any_of(node.results->rounds, is_measured));
     if (!node.results && !rounds_.empty()) {
       warn_of(node.link, "has not told how its links are");
@@ -172,16 +273,19 @@ void PreflightLinks::conclude() {
     gang_.say(Level::Warning,
               "no node has reached another one to measure the link between them: a firewall may close the ports from "
               "5000 to 10000");
+    return;
   }
-  for (Outlier& outlier : gang_.config.judge_links(told, rounds_)) {
-    const LinkId link = nodes_.at(static_cast<std::size_t>(outlier.node.value)).link;
-    if (checked_.contains(link)) {
-      outliers_[link] = std::move(outlier);
+  for (const std::vector<NodeRank>& nodes : {verdict.doubtful, verdict.unknown}) {
+    for (const NodeRank node : nodes) {
+      warn_of(nodes_.at(static_cast<std::size_t>(node.value)).link, "was measured in too few rounds");
     }
   }
-  gang_.say(Level::Debug, "compared the links of " + count_of(nodes_.size(), "node") + " in " +
-                              count_of(rounds_.size(), "round") + ": " + std::to_string(outliers_.size()) + " differ");
-  nodes_.clear();
+}
+
+void PreflightLinks::tell_once(Level level, const std::string& text) {
+  if (said_.insert(text).second) {
+    gang_.say(level, text);
+  }
 }
 
 /// Not for a node that has left.

@@ -8,6 +8,7 @@
 #include "gang/protocol/preflight_command.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,15 +19,14 @@
 namespace muster::gang {
 
 /// Does nothing without `GangConfig::judge_links`, and for fewer than three nodes. All nodes that have seats are asked to
-/// listen, and those that do so to measure. They are measured again before each attempt, and when a node has come.
+/// listen, and those that do so to measure. Nodes that are bad together then measure the links between them. All are measured
+/// again before each attempt, and when a node has come.
 class PreflightLinks {
  public:
   /// Limit of the wait for the nodes to listen.
   static constexpr std::chrono::seconds kTimeToListen{2};
   /// A node may tell its results so much later than its last round ends.
   static constexpr std::chrono::seconds kTimeToTell{2};
-  /// Results that come so much later than the last round ends are of a node that was late for its partners.
-  static constexpr std::chrono::milliseconds kMostLate{400};
   /// Checks before one attempt, if nodes come and go meanwhile.
   static constexpr int kMostChecks = 3;
   /// Nodes that are named in a job because they start without the check.
@@ -39,7 +39,7 @@ class PreflightLinks {
   bool take(LinkId link, const StatusReport& report, Instant now);
   void forget(LinkId link);
   void on_tick(Instant now);
-  std::optional<Instant> next_wake() const { return due_; }
+  std::optional<Instant> next_wake() const { return limit_; }
 
   /// True while the next attempt may not start, because the nodes measure.
   bool holds_back(Instant now);
@@ -60,7 +60,7 @@ class PreflightLinks {
   struct Node {
     LinkId link = kOwnLink;
     std::string address{};
-    bool is_awaited = true;
+    bool is_awaited = false;
     std::optional<LinkPort> port{};
     std::optional<LinkResults> results{};
   };
@@ -68,23 +68,30 @@ class PreflightLinks {
   Node* find(LinkId link);
   bool has_checked(const std::vector<LinkId>& nodes) const;
   bool awaits_answers(Instant now) const;
-  void ask_to_listen(const std::vector<LinkId>& nodes, Instant now);
+  void add_results(Node& node, LinkResults results) const;
+  void begin(const std::vector<LinkId>& nodes, Instant now);
+  void ask_to_listen(std::vector<std::size_t> asked, Instant now);
   void ask_to_measure(Instant now);
+  void add_rounds(LinkRounds added);
   std::vector<LinkPlan> make_plans() const;
-  void conclude();
+  void judge(Instant now);
+  void conclude(const LinkVerdict& verdict);
+  void name_unmeasured(const LinkVerdict& verdict);
+  void tell_once(Level level, const std::string& text);
   void warn_of(LinkId link, const std::string& what);
 
   GangState& gang_;
   Phase phase_ = Phase::Idle;
-  std::optional<int> attempt_;    ///< that the check is for
-  int check_ = 0;                 ///< number of the check: each has another one
-  int first_check_ = 0;           ///< of the attempt
-  std::vector<Node> nodes_;       ///< those that were asked; from `Measuring` on, those that listen
-  std::set<LinkId> checked_;      ///< nodes that were asked, as long as they are here
-  LinkRounds rounds_;             ///< of `nodes_`
-  Instant last_end_;              ///< of the last round
-  std::optional<Instant> limit_;  ///< of the wait for answers
-  std::optional<Instant> due_;    ///< the same, until the clock has told so
+  std::optional<int> attempt_;      ///< that the check is for
+  int check_ = 0;                   ///< number of the last questions: answers name it
+  int checks_ = 0;                  ///< for the attempt
+  std::vector<Node> nodes_;         ///< those of the check; from `Measuring` on, those that listen
+  std::vector<std::size_t> asked_;  ///< places in `nodes_`: all, then those that were bad together
+  std::set<LinkId> checked_;        ///< nodes that were asked, as long as they are here
+  LinkRounds rounds_;               ///< of `nodes_`
+  std::size_t first_round_ = 0;     ///< of those that the asked nodes measure
+  Instant too_late_;                ///< of the last round
+  std::optional<Instant> limit_;    ///< of the wait for answers; empty: it is over
   std::map<LinkId, Outlier> outliers_;
   bool has_findings_ = false;
   std::set<std::string> said_;

@@ -47,8 +47,13 @@ TEST(LinkLines, AreReadAsTheyAreWritten) {
   const auto read = parse_link_plan(to_text(plan));
   ASSERT_TRUE(read);
   EXPECT_EQ(to_text(*read), to_text(plan));
-  const LinkResults results{3, {LinkResult{120, 9'400'000, 2'100}, std::nullopt}};
-  EXPECT_EQ(to_text(results), "measured 3 120,9400000,2100 none");
+  const LinkResults results{3, {LinkResult{120, 9'400'000, 2'100}, std::nullopt, LinkResult{.is_silent = true}}};
+  EXPECT_EQ(to_text(results), "measured 3 120,9400000,2100 none silent");
+  EXPECT_TRUE(parse_link_results(to_text(results))->rounds[2]->is_silent);
+  EXPECT_EQ(to_text(LinkRefusal{3}), "cannot 3");
+  EXPECT_EQ(parse_link_refusal("cannot 3")->check, 3);
+  EXPECT_FALSE(parse_link_refusal("cannot"));
+  EXPECT_FALSE(parse_link_refusal("cannot 3 4"));
   EXPECT_EQ(to_text(*parse_link_results(to_text(results))), to_text(results));
   EXPECT_TRUE(parse_link_results("measured 3")->rounds.empty());
 }

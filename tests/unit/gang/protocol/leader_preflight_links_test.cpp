@@ -18,13 +18,13 @@ GangConfig measuring(GangConfig config, ComparesNodes compares = ComparesNodes::
   config.options.preflight = {compares, false, true};
   config.judge_facts = [](const std::vector<ToldFacts>& /*told*/) { return PreflightVerdict(); };
   config.judge_links = [](const std::vector<ToldLinks>& told, const LinkRounds& /*rounds*/) {
-    std::vector<Outlier> bad;
+    LinkVerdict verdict;
     for (const ToldLinks& node : told) {
       if (node.results && !node.results->rounds.empty() && node.results->rounds[0]->loss > 0) {
-        bad.push_back({node.node, node.host, static_cast<int>(told.size()) - 1, kLinkLoss});
+        verdict.outliers.push_back({node.node, node.host, static_cast<int>(told.size()) - 1, kLinkLoss});
       }
     }
-    return bad;
+    return verdict;
   };
   return config;
 }
@@ -94,7 +94,8 @@ TEST(PreflightLinks, NamesABadNodeOnAllAndStarts) {
 
 TEST(PreflightLinks, StartsWithoutANodeThatDoesNotListen) {
   LeaderScenario scenario = met(measuring(job_of(4)), 2);
-  reply(scenario, 2, "");  // an older muster
+  reply(scenario, 2, "");          // an older muster
+  reply(scenario, 3, "cannot 7");  // of an earlier check
   (void)scenario.wait(PreflightLinks::kTimeToListen - milliseconds(1));
   EXPECT_EQ(scenario.asked[0].what, "listen 1 10.0.0.1");
   (void)scenario.wait(milliseconds(1));
@@ -109,13 +110,67 @@ TEST(PreflightLinks, DoesNotWaitForANodeThatTellsNothing) {
   for (const LinkId link : {0, 1, 2}) {
     measured(scenario, link);
   }
-  (void)scenario.wait(3 * kLinkRoundTime + PreflightLinks::kTimeToTell - milliseconds(1));
+  (void)scenario.wait(4 * kLinkRoundTime + PreflightLinks::kTimeToTell - milliseconds(1));
   EXPECT_EQ(scenario.state(), Leader::State::Rendezvous);
   (void)scenario.wait(milliseconds(1));
 
   EXPECT_EQ(scenario.state(), Leader::State::Running);
   EXPECT_TRUE(scenario.has_said("node 3 (host-d) has not told how its links are: it starts without that check"));
   EXPECT_TRUE(scenario.announced.empty());
+}
+
+TEST(PreflightLinks, DoesNotWaitForANodeThatRefuses) {
+  LeaderScenario scenario = met(measuring(job_of(4)), 3);
+  reply(scenario, 3, "cannot 1");
+  EXPECT_EQ(scenario.asked[0].what, "measure 1 rest wait 10.0.0.2,7001,key1");
+  for (const LinkId link : {0, 1}) {
+    measured(scenario, link);
+  }
+  reply(scenario, 2, "cannot 1");
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+  EXPECT_TRUE(scenario.has_said("node 2 (host-c) has not told how its links are: it starts without that check"));
+}
+
+TEST(PreflightLinks, SuspectsMeasureTheLinksBetweenThem) {
+  GangConfig config = measuring(job_of(4));
+  config.judge_links = [](const std::vector<ToldLinks>& told, const LinkRounds& rounds) {
+    LinkVerdict verdict;
+    verdict.unknown = {NodeRank{1}};
+    if (rounds.size() == 3) {
+      verdict.doubtful = {NodeRank{3}};
+      verdict.outliers = {{NodeRank{2}, "host-c", 2, kLinkLoss}};
+    } else if (rounds.size() == 4 && rounds[3].size() == 1 && told[2].results->rounds.size() == 4) {
+      verdict.mixed = "link loss 9.00 % on " + std::to_string(told[2].results->rounds[3]->loss) + " links";
+    }
+    return verdict;
+  };
+  LeaderScenario scenario = met(config);
+  for (LinkId link = 0; link < 4; ++link) {
+    measured(scenario, link);
+  }
+  EXPECT_EQ(scenario.state(), Leader::State::Rendezvous);
+  EXPECT_EQ(scenario.asked[2].what, "listen 2 10.0.0.3");
+  EXPECT_EQ(scenario.asked[3].what, "listen 2 10.0.0.4");
+  listens(scenario, 2, 2);
+  listens(scenario, 3, 2);
+  EXPECT_EQ(scenario.asked[3].what, "measure 2 10.0.0.3,7002,key2");
+  EXPECT_EQ(scenario.asked[2].what, "measure 2 wait");
+  EXPECT_EQ(scenario.asked[0].what.substr(0, 9), "measure 1");
+  reply(scenario, 2, "measured 2 100,1000,5");
+  reply(scenario, 3, "measured 2 100,1000,5");
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+  EXPECT_TRUE(scenario.announced.empty());
+  EXPECT_TRUE(scenario.has_said("the links between the nodes are of several kinds: link loss 9.00 % on 5 links"));
+  EXPECT_TRUE(scenario.has_said("node 1 (host-b) was measured in too few rounds: it starts without that check"));
+}
+
+TEST(PreflightLinks, AreNotMeasuredOnOneHost) {
+  LeaderScenario scenario(measuring(job_of(3)));
+  for (const LinkId link : {1, 2}) {
+    (void)scenario.happen(Joined{link, "10.0.0.1", "10.0.0.1", scenario.join_of(link, link)});
+  }
+  EXPECT_EQ(scenario.state(), Leader::State::Running);
+  EXPECT_TRUE(scenario.has_said("all nodes are on one host: --preflight links has no link to measure"));
 }
 
 TEST(PreflightLinks, SaysThatNoNodeHasReachedAnother) {
