@@ -394,8 +394,9 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
 }
 
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kParts = {
-      "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"};
+  static constexpr auto kParts =
+      std::to_array<std::string_view>({"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY",
+                                       "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"});
   const std::string upper = to_upper(name);
   return std::ranges::any_of(kParts,
                              [&](std::string_view part) {
@@ -497,16 +498,20 @@ std::string masked_quotes(std::string_view line) {
   return text.append(line, copied);
 }
 
-/// The word, without the secret that it has itself: the x of TOKEN=x.
-std::string masked_value(const std::string& word) {
-  const std::size_t size = word.find('=');
-  const bool has_secret = size != std::string::npos && names_secret(word.substr(0, size));
-  return has_secret ? word.substr(0, size + 1) + kMasked : word;
+/// The word, without the secrets that it has itself: the x of TOKEN=x, ?id=1&token=x and Server=s;Password=x.
+std::string masked_values(std::string word) {
+  for (std::size_t at = word.find('='); at != std::string::npos; at = word.find('=', at + 1)) {
+    const std::size_t begin = word.find_last_of("?&;", at) + 1;  // 0 where there is none
+    if (names_secret(word.substr(begin, at - begin))) {
+      const std::size_t end = begin == 0 ? std::string::npos : word.find_first_of("&; \n", at);
+      word.replace(at + 1, std::min(end, word.size()) - at - 1, kMasked);
+    }
+  }
+  return word;
 }
 
-}  // namespace
-
-std::vector<std::string> masked_words(std::vector<std::string> words) {
+/// Masks the words of one line.
+std::vector<std::string> masked_in_line(std::vector<std::string> words) {
   bool is_value = false;  // of the secret that the word before names
   for (std::string& word : words) {
     if (word.empty()) {
@@ -515,13 +520,25 @@ std::vector<std::string> masked_words(std::vector<std::string> words) {
     const bool announces = word.find('=') == std::string::npos && announces_secret(word + " ");
     const bool is_masked = is_value && !word.starts_with("--");
     is_value = announces || (is_masked && is_scheme(word));
-    word = is_masked ? kMasked : masked_value(word);
+    word = is_masked ? kMasked : masked_values(word);
   }
   return words;
 }
 
+std::string masked_text(std::string_view line) {
+  return masked("", join(masked_in_line(split(masked_quotes(line), ' ')), " "));
+}
+
+}  // namespace
+
+std::vector<std::string> masked_words(std::vector<std::string> words) {
+  words = masked_in_line(std::move(words));
+  std::ranges::transform(words, words.begin(), masked_text);  // a script, a header or JSON is one word
+  return words;
+}
+
 std::string masked_line(std::string_view line, std::size_t most) {
-  return one_line(masked("", join(masked_words(split(masked_quotes(line), ' ')), " ")), most);
+  return one_line(masked_text(line), most);
 }
 
 namespace {

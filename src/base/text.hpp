@@ -126,7 +126,7 @@ bool is_secret_name(std::string_view name);
 std::string masked(std::string_view name, const std::string& value);
 
 /// Words of a command line with masked secrets: the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x", and the word
-/// behind "--password" or "password:", unless it begins with "--".
+/// behind "--password" or "password:", unless it begins with "--". A word may be a script, a header, a URL or JSON.
 std::vector<std::string> masked_words(std::vector<std::string> words);
 
 /// `one_line` of a program's output: words, and secrets in quotes, are masked as in a command line, and values by `masked`.

@@ -353,6 +353,46 @@ TEST(MaskedWords, KnowTheirOwnEnds) {
             (std::vector<std::string>{"--password", "***", "b", "--token=***", "--token", "***", "--no-token", "y"}));
 }
 
+TEST(MaskedWords, LookIntoScriptsHeadersUrlsAndJson) {
+  const auto shown = [](const std::string& word) { return masked_words({"run", word}).back(); };
+  EXPECT_EQ(shown("https://user:pw99@host/x?token=t"), "https://***@host/x?token=***");
+  EXPECT_EQ(shown("https://host/x?a=1&token=qqq&b=2"), "https://host/x?a=1&token=***&b=2");
+  EXPECT_EQ(shown("postgres://u:p%40@h/db"), "postgres://***@h/db");
+  EXPECT_EQ(shown("Server=x;Password=y;Port=1"), "Server=x;Password=***;Port=1");
+  EXPECT_EQ(shown("export A=1; TOKEN=abc PASSWORD=xyz true"), "export A=1; TOKEN=*** PASSWORD=*** true");
+  EXPECT_EQ(shown("Authorization: Bearer abcdef"), "Authorization: *** ***");
+  EXPECT_EQ(shown("X-Api-Key: abc"), "X-Api-Key: ***");
+  EXPECT_EQ(shown(R"({"password": "abc", "lr": 1})"), R"({"password": *** "lr": 1})");
+  EXPECT_EQ(masked_words({"--passphrase", "x", "--apikey", "y"}),
+            (std::vector<std::string>{"--passphrase", "***", "--apikey", "***"}));
+}
+
+TEST(MaskedWords, LeaveOrdinaryArgumentsAlone) {
+  const std::vector<std::string> words = {"python3",
+                                          "train.py",
+                                          "--lr=1e-3",
+                                          "optimizer.betas=[0.9,0.95]",
+                                          "--tokenizer",
+                                          "gpt2",
+                                          "--max_tokens=4096",
+                                          "--data",
+                                          "s3://bucket/a?versionId=1&partNumber=2",
+                                          "--master-addr=node1:29500",
+                                          "--prompt",
+                                          "say 'hello world' twice",
+                                          "for i in 1 2; do echo $i; done",
+                                          R"({"pad_token": "<pad>", "lr": 1})",
+                                          "--filter=a==b&&c!=d",
+                                          "user@host",
+                                          "a=b=c",
+                                          "",
+                                          "  two  blanks ",
+                                          "--no-token",
+                                          "--",
+                                          "-x"};
+  EXPECT_EQ(masked_words(words), words);
+}
+
 TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
   for (const std::string name :
        {"RANK", "MASTER_ADDR", "TOKENIZERS_PARALLELISM", "TOKENIZER", "MAX_TOKENS", "MOE_TOKEN_DISPATCHER_TYPE",
