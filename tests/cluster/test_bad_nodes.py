@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from support.deadlines import wait_until
+from support.frozen import unanswered, unserved
 from support.wire import is_open
 
 BAD = 1
@@ -173,6 +174,22 @@ def test_a_list_on_a_broken_disk_holds_nothing_up(start, disk, state):
     [said] = lines_about(agents.jobs[0], "cannot write")
     assert said.endswith("its file system does not answer, or another job has it locked" if state == "frozen" else "No space left on device"), said
     assert bad_nodes.read_text() == "gpu-other\n"
+
+
+@pytest.mark.parametrize("hung", ["file", "mount"])
+def test_a_list_that_does_not_answer_holds_no_start_up(start, tmp_path, hung):
+    folder = tmp_path / "list"
+    folder.mkdir()
+    bad_nodes = folder / "bad-nodes"
+    bad_nodes.write_text("gpu-bad\n")
+    with unanswered(bad_nodes) if hung == "file" else unserved(folder, "sshfs"):
+        agents = start(ECC, f"--bad-nodes={bad_nodes}")
+        succeed(agents, 0)
+
+    assert agents.jobs[0].said_about(
+        f"cannot read '{bad_nodes}': its file system does not answer; going on without the bad nodes of earlier jobs"
+    )
+    assert not lines_about(agents.jobs[0], "is listed in")
 
 
 def test_the_commands_of_the_page_leave_out_what_has_not_ended(tmp_path):
