@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "carried.hpp"

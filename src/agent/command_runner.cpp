@@ -1,6 +1,7 @@
 // Starts the helper process of the command, and reads what that has answered.
 #include "agent/command_runner.hpp"
 
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "process/run_program.hpp"
 

@@ -2,6 +2,7 @@
 #include "agent/preflight_hook.hpp"
 
 #include "base/log.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "modes/mode_template.hpp"
 

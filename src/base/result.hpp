@@ -3,6 +3,7 @@
 // Defines Result, Error, and the sources of values with the errors about them.
 
 #include "base/display_text.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 
 #include <boost/system/result.hpp>

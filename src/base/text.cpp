@@ -1,4 +1,4 @@
-// Pure functions on text that more than one stage needs: strict numbers, lists, suggestions, secrets, UTF-8.
+// Pure functions on text that more than one stage needs: strict numbers, lists, suggestions, UTF-8.
 #include "base/text.hpp"
 
 #include "base/display_text.hpp"
@@ -16,15 +16,9 @@ namespace {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
+
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
-}
-
-std::string to_upper(std::string_view text) {
-  std::string upper(text);
-  std::ranges::transform(upper, upper.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return upper;
 }
 
 /// Levenshtein distance, one row at a time.
@@ -43,49 +37,14 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
-/// True when `part` occurs in the name as a word: "TOKENIZER" and "MAX_TOKENS" are about language, not about access.
-bool names_part(std::string_view upper, std::string_view part) {
-  std::size_t at = upper.find(part);
-  const auto goes_on = [&] {
-    const std::size_t end = at + part.size();
-    return part == "TOKEN" && end < upper.size() && is_upper(upper[end]);
-  };
-  while (at != std::string_view::npos && goes_on()) {
-    at = upper.find(part, at + 1);
-  }
-  return at != std::string_view::npos;
-}
-
-/// Words beside TOKEN that mean a piece of a model's text: --moe-token-dispatcher-type, PAD_TOKEN.
-bool is_about_language(const std::string& upper) {
-  static constexpr auto kWords = std::to_array<std::string_view>(
-      {"AUDIO", "BOS",     "CLS",   "COUNT", "DISPATCHER", "DROP", "DROPPING", "EMBEDDING", "EOS",
-       "IMAGE", "LENGTH",  "LEVEL", "LOSS",  "MASK",       "MAX",  "MIN",      "MOE",       "NUM",
-       "PAD",   "PADDING", "PER",   "SEP",   "SPECIAL",    "TYPE", "UNK",      "VIDEO",     "VISION"});
-  const std::vector<std::string> words = split(upper, '_');
-  return std::ranges::any_of(words, [](const std::string& word) { return contains(kWords, word); });
-}
-
-/// Words before KEY that mean a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
-bool is_key_of_data(const std::vector<std::string>& words) {
-  static constexpr auto kWords = std::to_array<std::string_view>(
-      {"AUDIO",    "CAPTION", "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",     "FEATURE", "IMAGE",
-       "INDEX",    "INPUT",   "LABEL",      "MODEL", "NEGATIVE", "OUTPUT", "POSITIVE", "PROMPT",  "QUERY",
-       "RESPONSE", "SAMPLE",  "SORT",       "STATE", "TARGET",   "TEXT",   "VIDEO"});
-  return words.size() > 1 && contains(kWords, words[words.size() - 2]);
-}
-
-/// True for words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_...,
-/// CRED_... (those of ModelArts).
-bool has_secret_word(const std::string& upper) {
-  const std::vector<std::string> words = split(upper, '_');
-  return (words.size() > 1 && words.back() == "KEY" && !is_key_of_data(words)) ||
-         std::ranges::any_of(words, [](const std::string& word) {
-           return word == "S3" || word == "SCC" || word == "CRED" || word == "CREDS";
-         });
-}
-
 }  // namespace
+
+std::string to_upper(std::string_view text) {
+  std::string upper(text);
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return upper;
+}
 
 std::optional<int> parse_integer(std::string_view text, int least, int most) {
   int value = 0;
@@ -391,154 +350,6 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
   const std::string_view start = pattern.substr(0, star);
   const std::string_view end = pattern.substr(star + 1);
   return name.size() >= start.size() + end.size() && name.starts_with(start) && name.ends_with(end);
-}
-
-bool is_secret_name(std::string_view name) {
-  static constexpr auto kParts =
-      std::to_array<std::string_view>({"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY",
-                                       "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"});
-  const std::string upper = to_upper(name);
-  return std::ranges::any_of(kParts,
-                             [&](std::string_view part) {
-                               return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
-                             }) ||
-         has_secret_word(upper);
-}
-
-namespace {
-
-constexpr const char* kMasked = "***";
-
-}  // namespace
-
-std::string masked(std::string_view name, const std::string& value) {
-  if (is_secret_name(name)) {
-    return kMasked;
-  }
-  std::string text = value;
-  for (std::size_t at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
-    const std::size_t before = at == 0 ? std::string::npos : text.find_last_of("@/, \t\n", at - 1);
-    const std::size_t start = before == std::string::npos ? 0 : before + 1;
-    const bool is_behind_scheme = start >= 3 && text.compare(start - 3, 3, "://") == 0;
-    const bool has_password = text.find(':', start) < at;
-    if (start < at && (is_behind_scheme || has_password)) {
-      text.replace(start, at - start, kMasked);
-      at = start + 3;
-    }
-  }
-  return text;
-}
-
-namespace {
-
-/// Without the rest of a line of JSON, or of options between commas: pad_token of {"lr":1,"pad_token":
-std::string name_at_end(std::string_view word) {
-  const std::string_view name = word.substr(0, word.find_last_not_of(":=\"'") + 1);
-  return std::string(name.substr(name.find_last_of("\"'{,") + 1));
-}
-
-/// For a name with hyphens.
-bool names_secret(std::string name) {
-  std::ranges::replace(name, '-', '_');
-  return is_secret_name(name);
-}
-
-/// True for an option that the next word may be the value of: not for --no-token.
-bool takes_value(std::string_view word) {
-  return word.starts_with('-') && !word.starts_with("--no-") && !word.starts_with("--no_");
-}
-
-/// Stands before the secret in an Authorization header.
-bool is_scheme(std::string_view word) {
-  constexpr auto kSchemes = std::to_array<std::string_view>({"BASIC", "BEARER", "TOKEN"});
-  return contains(kSchemes, to_upper(word));
-}
-
-/// True if the text ends with the name of a secret, and what follows it is its value: --password, password=, "token":
-bool announces_secret(std::string_view text) {
-  constexpr std::size_t kMostBytes = 128;
-  text = text.substr(text.size() - std::min(text.size(), kMostBytes));  // a name is not longer
-  const std::string_view before = trim(text);
-  const std::string_view word = before.substr(before.find_last_of(" \t") + 1);
-  const bool is_behind_blank = before.size() < text.size();
-  const bool announces = word.ends_with(':') || (is_behind_blank ? takes_value(word) : word.ends_with('='));
-  return announces && names_secret(name_at_end(word));
-}
-
-/// The end of the word that begins with a quote, as a shell reads it. A quote that nothing ends holds the rest of the line.
-std::size_t end_of_quoted(std::string_view line, std::size_t at) {
-  char quote = '\0';
-  for (; at < line.size() && (quote != '\0' || line[at] != ' '); ++at) {
-    if (line[at] == '\\' && quote != '\'') {
-      ++at;
-    } else if (line[at] == quote) {
-      quote = '\0';
-    } else if (quote == '\0' && (line[at] == '"' || line[at] == '\'')) {
-      quote = line[at];
-    }
-  }
-  return std::min(at, line.size());
-}
-
-/// Masks secrets in quotes, which may hold blanks.
-std::string masked_quotes(std::string_view line) {
-  std::string text;
-  std::size_t copied = 0;
-  std::size_t at = line.find_first_of("\"'");
-  while (at != std::string_view::npos) {
-    std::size_t end = at + 1;
-    const bool may_begin = end < line.size() && line[end] != ' ';
-    if (may_begin && announces_secret(line.substr(copied, at - copied))) {
-      end = end_of_quoted(line, at);
-      text.append(line, copied, at - copied).append(kMasked);
-      copied = end;
-    }
-    at = line.find_first_of("\"'", end);
-  }
-  return text.append(line, copied);
-}
-
-/// The word, without the secrets that it has itself: the x of TOKEN=x, ?id=1&token=x and Server=s;Password=x.
-std::string masked_values(std::string word) {
-  for (std::size_t at = word.find('='); at != std::string::npos; at = word.find('=', at + 1)) {
-    const std::size_t begin = word.find_last_of("?&;", at) + 1;  // 0 where there is none
-    if (names_secret(word.substr(begin, at - begin))) {
-      const std::size_t end = begin == 0 ? std::string::npos : word.find_first_of("&; \n", at);
-      word.replace(at + 1, std::min(end, word.size()) - at - 1, kMasked);
-    }
-  }
-  return word;
-}
-
-/// Masks the words of one line.
-std::vector<std::string> masked_in_line(std::vector<std::string> words) {
-  bool is_value = false;  // of the secret that the word before names
-  for (std::string& word : words) {
-    if (word.empty()) {
-      continue;  // between two blanks
-    }
-    const bool announces = word.find('=') == std::string::npos && announces_secret(word + " ");
-    const bool is_masked = is_value && !word.starts_with("--");
-    is_value = announces || (is_masked && is_scheme(word));
-    word = is_masked ? kMasked : masked_values(word);
-  }
-  return words;
-}
-
-std::string masked_text(std::string_view line) {
-  return masked("", join(masked_in_line(split(masked_quotes(line), ' ')), " "));
-}
-
-}  // namespace
-
-std::vector<std::string> masked_words(std::vector<std::string> words) {
-  words = masked_in_line(std::move(words));
-  std::ranges::transform(words, words.begin(), masked_text);  // a script, a header or JSON is one word
-  return words;
-}
-
-std::string masked_line(std::string_view line, std::size_t most) {
-  return one_line(masked_text(line), most);
 }
 
 namespace {

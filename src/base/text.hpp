@@ -113,24 +113,12 @@ bool is_control(char c);
 /// `visible_line` of at most `most` bytes, for text from outside in a message.
 std::string one_line(std::string_view bytes, std::size_t most);
 
+/// The text with ASCII letters as capitals.
+std::string to_upper(std::string_view text);
+
 /// Matches a pattern with at most one '*', such as "*_NNODES" or "VC_*_NUM"; '*' stands for any text, also the empty
 /// one.
 bool matches_pattern(std::string_view name, std::string_view pattern);
-
-/// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in any case. False for
-/// "TOKENIZER", "MAX_TOKENS" and "PAD_TOKEN".
-bool is_secret_name(std::string_view name);
-
-/// The value, or "***" where `name` is a secret's. In "name:password@host" and "://name@host" the part before the
-/// host is masked.
-std::string masked(std::string_view name, const std::string& value);
-
-/// Words of a command line with masked secrets: the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x", and the word
-/// behind "--password" or "password:", unless it begins with "--". A word may be a script, a header, a URL or JSON.
-std::vector<std::string> masked_words(std::vector<std::string> words);
-
-/// `one_line` of a program's output: words, and secrets in quotes, are masked as in a command line, and values by `masked`.
-std::string masked_line(std::string_view line, std::size_t most);
 
 /// Length of the valid UTF-8 sequence at the start of `bytes`, which is not empty; 0 if there is none.
 std::size_t utf8_sequence(std::string_view bytes);

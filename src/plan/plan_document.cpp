@@ -2,6 +2,7 @@
 #include "plan/plan_document.hpp"
 
 #include "base/json.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>

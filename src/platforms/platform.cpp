@@ -2,6 +2,7 @@
 #include "platforms/platform.hpp"
 
 #include "base/endpoint.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "options/readers.hpp"
 #include "platforms/host_lists.hpp"

@@ -3,6 +3,7 @@
 #include "platforms/size_hints.hpp"
 
 #include "base/json.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/task_config.hpp"

@@ -1,6 +1,7 @@
 // Looks for the words of a broken device in what a failed process wrote last.
 #include "supervise/node_reason.hpp"
 
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "supervise/end_hints.hpp"
 #include "supervise/first_failure.hpp"
