@@ -656,9 +656,32 @@ def test_the_dockerfile_holds_the_program(render):
     lines = text.splitlines()
     assert "FROM base:1" in lines and 'ENTRYPOINT ["muster"]' in lines
     assert "COPY --chmod=755 muster /usr/local/bin/muster" in lines
-    assert ".dockerignore" in text and "--stop-timeout 45" in text
+    assert "--stop-timeout 45" in text
     (command,) = [line.removeprefix("CMD ") for line in lines if line.startswith("CMD ")]
     assert json.loads(command) == ["a.py", *hard]
+
+
+def test_the_command_of_the_dockerfile_sends_the_program_alone(render, tmp_path):
+    """The folder may have an ignore file of its own, and data that no image should have."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "muster").write_text("muster")
+    (tools / "docker").write_text('#!/bin/sh\necho "$@" && ls -A "$6" && cat\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / ".dockerignore").write_text("mine")
+    (folder / "Dockerfile").write_text(text := render("dockerfile", "--image", "base:1", "--", "a.py"))
+    (command,) = [line.removeprefix("#   ") for line in text.splitlines() if "docker build" in line]
+
+    for _ in range(2):
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=folder, env={"PATH": f"{tools}:{os.environ['PATH']}"},
+            capture_output=True, text=True, timeout=20, check=True,
+        )  # fmt: skip
+        assert done.stdout == f"build -t train -f - muster-image\nmuster\n{text}"
+    assert (folder / ".dockerignore").read_text() == "mine"
 
 
 # --- What is refused ------------------------------------------------------------------------------
