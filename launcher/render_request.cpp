@@ -57,10 +57,9 @@ constexpr auto kTable = std::to_array<Option>({
      kInto<&ManifestRequest::name_space, read_name_space>},
     {"patch", "FILE", "Job",
      "For all else: YAML with 'metadata' or 'spec' of a pod, merged into each pod. Maps merge, and null takes a key "
-     "away; lists of things with a name merge by it (volume mounts by their path, tolerations by their key), other "
-     "lists are "
-     "replaced; the "
-     "container is 'muster' in each kind. For a script: lines, put behind its directives.",
+     "away; lists of things with a name merge by it (volume mounts by their path), tolerations are added, other lists "
+     "are replaced; another source of a variable or volume replaces the old one; the container is 'muster' in each "
+     "kind. For a script: lines, put behind its directives.",
      kInto<&ManifestRequest::patch_name, read_file_name>},
     {"env", "NAME=VALUE ...", "Each node", "Variable of the agents and the workers.",
      kAppend<&ManifestRequest::environment, render::read_variable>},

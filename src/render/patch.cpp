@@ -3,22 +3,23 @@
 
 #include "base/text.hpp"
 #include "base/yaml.hpp"
+#include "render/check_fit.hpp"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
+#include <array>
 
 namespace muster::render {
 namespace {
 
-/// The text by which an item of a list is told from the others: a volume may be mounted at several paths, and a
-/// toleration has the key of its taint. Empty: none.
+/// The text by which an item of a list is told from the others: a volume may be mounted at several paths, and "/a/" is
+/// "/a". Empty: none.
 std::string key_of(const json::value& item) {
   const json::object* const object = item.if_object();
-  for (const char* const key : {"mountPath", "name", "key"}) {
+  for (const char* const key : {"mountPath", "name"}) {
     const json::value* const found = object == nullptr ? nullptr : object->if_contains(key);
     if (found != nullptr && found->is_string()) {
-      return std::string(found->get_string());
+      const std::string_view text = found->get_string();
+      return std::string(text.substr(0, std::max<std::size_t>(text.find_last_not_of('/') + 1, 1)));
     }
   }
   return "";
@@ -28,16 +29,25 @@ bool have_keys(const json::array& list) {
   return std::ranges::all_of(list, [](const json::value& item) { return !key_of(item).empty(); });
 }
 
-/// A value, and the value that is merged into it.
-using Merge = std::pair<json::value*, const json::value*>;
+/// A value, the value that is merged into it, and the key of both; the items of a list have the list's.
+struct Merge {
+  json::value* into;
+  const json::value* from;
+  std::string_view key;
+};
 
-/// Merges the members, and adds those that both have to the work. A variable has either a value or a source of it.
-void merge_objects(json::object& into, const json::object& from, std::vector<Merge>& work) {
-  if (from.contains("value")) {
-    into.stable_erase("valueFrom");
-  }
-  if (from.contains("valueFrom")) {
-    into.stable_erase("value");
+/// True where Kubernetes accepts one source alone, such as `value` or `valueFrom`, and the patch names another one.
+bool has_other_source(const json::object& into, const json::object& from, std::string_view key) {
+  constexpr std::array<std::string_view, 3> kOfOneSource = {"env", "valueFrom", "volumes"};
+  return contains(kOfOneSource, key) && std::ranges::any_of(from, [&](const auto& member) {
+           return !member.value().is_null() && !into.contains(member.key());
+         });
+}
+
+/// Merges the members, and adds those that both have to the work.
+void merge_objects(json::object& into, const json::object& from, std::string_view of, std::vector<Merge>& work) {
+  if (has_other_source(into, from, of)) {
+    into.clear();
   }
   for (const auto& [key, value] : from) {
     if (value.is_null()) {
@@ -48,15 +58,19 @@ void merge_objects(json::object& into, const json::object& from, std::vector<Mer
   }
   for (const auto& [key, value] : from) {
     if (json::value* const ours = into.if_contains(key)) {
-      work.emplace_back(ours, &value);
+      work.push_back({ours, &value, key});
     }
   }
 }
 
-/// Merges the items by their names, and adds those that both have to the work.
-void merge_lists(json::array& into, const json::array& from, std::vector<Merge>& work) {
+constexpr std::string_view kTolerations = "tolerations";
+
+/// Merges the items by their names, tolerations as a whole, and adds those that both have to the work.
+void merge_lists(json::array& into, const json::array& from, std::string_view of, std::vector<Merge>& work) {
   const auto place_of = [&](const json::value& item) {
-    return std::ranges::find_if(into, [&](const json::value& ours) { return key_of(ours) == key_of(item); });
+    return std::ranges::find_if(into, [&](const json::value& ours) {
+      return of == kTolerations ? ours == item : key_of(ours) == key_of(item);
+    });
   };
   for (const json::value& item : from) {
     if (place_of(item) == into.end()) {
@@ -64,19 +78,20 @@ void merge_lists(json::array& into, const json::array& from, std::vector<Merge>&
     }
   }
   for (const json::value& item : from) {
-    work.emplace_back(&*place_of(item), &item);
+    work.push_back({&*place_of(item), &item, of});
   }
 }
 
 void merge(json::value& root, const json::value& patch) {
-  std::vector<Merge> work = {{&root, &patch}};
+  std::vector<Merge> work = {{&root, &patch, ""}};
   while (!work.empty()) {
-    const auto [into, from] = work.back();
+    const auto [into, from, key] = work.back();
     work.pop_back();
     if (into->is_object() && from->is_object()) {
-      merge_objects(into->get_object(), from->get_object(), work);
-    } else if (into->is_array() && from->is_array() && have_keys(into->get_array()) && have_keys(from->get_array())) {
-      merge_lists(into->get_array(), from->get_array(), work);
+      merge_objects(into->get_object(), from->get_object(), key, work);
+    } else if (into->is_array() && from->is_array() &&
+               (key == kTolerations || (have_keys(into->get_array()) && have_keys(from->get_array())))) {
+      merge_lists(into->get_array(), from->get_array(), key, work);
     } else {
       *into = *from;
     }
@@ -102,6 +117,11 @@ Result<> check_root(const json::value& root, const std::string& name) {
   const json::object* const spec = root.get_object().contains("spec") ? root.at("spec").if_object() : nullptr;
   if (spec != nullptr && spec->contains("template")) {  // the level above, of a Deployment or a Job
     return bad("its 'spec' has a 'template'");
+  }
+  const json::value* const list = spec != nullptr ? spec->if_contains("containers") : nullptr;
+  if (list != nullptr && (!list->is_array() || !have_keys(list->get_array()))) {
+    return Error{ErrorKind::BadData, name + ": its 'spec.containers' is '" + one_line(json::serialize(*list), 80) +
+                                         "', expected a list of containers, each with a name"};
   }
   return {};
 }
@@ -132,16 +152,70 @@ void rename_container(json::value& root, const std::string& container) {
   }
 }
 
+/// The "requests" or "limits" of the container; null: it has none.
+json::object* amounts_of(json::value& pod, const std::string& container, const std::string& which) {
+  boost::system::error_code missing;
+  json::value* const list = pod.find_pointer("/spec/containers", missing);
+  if (list == nullptr) {
+    return nullptr;
+  }
+  const auto one = std::ranges::find(list->get_array(), container, key_of);
+  json::value* const found =
+      one == list->get_array().end() ? nullptr : one->find_pointer("/resources/" + which, missing);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+/// Takes away the default requests of what the patch limits: Kubernetes requests as much as the limit.
+void drop_limited(json::value& pod, json::value& patch, const std::string& container,
+                  const std::vector<std::string>& defaults) {
+  json::object* const requests = amounts_of(pod, container, "requests");
+  const json::object* const limits = amounts_of(patch, container, "limits");
+  if (requests == nullptr || limits == nullptr) {
+    return;
+  }
+  for (const std::string& one : defaults) {
+    const json::value* const limit = limits->if_contains(one);
+    if (limit != nullptr && !limit->is_null()) {
+      requests->stable_erase(one);
+    }
+  }
+}
+
+/// Fails for a limit below the request of its name, which Kubernetes refuses.
+Result<> check_limits(json::value& pod, const std::string& container, const std::string& name) {
+  const json::object* const requests = amounts_of(pod, container, "requests");
+  const json::object* const limits = amounts_of(pod, container, "limits");
+  if (requests == nullptr || limits == nullptr) {
+    return {};
+  }
+  const auto text_of_amount = [](const json::value* amount) {
+    const bool is_text = amount != nullptr && amount->is_string();
+    return is_text ? std::string(amount->get_string()) : amount != nullptr ? json::serialize(*amount) : "";
+  };
+  const auto above = std::ranges::find_if(*requests, [&](const auto& request) {
+    const auto most = parse_quantity(text_of_amount(limits->if_contains(request.key())));
+    return most && *most < parse_quantity(text_of_amount(&request.value())).value_or(0);
+  });
+  if (above == requests->end()) {
+    return {};
+  }
+  const std::string most = text_of_amount(limits->if_contains(above->key()));
+  return Error{ErrorKind::BadData, name + ": the limit of " + std::string(above->key()) + " is '" + most +
+                                       "', expected at least the request of '" + text_of_amount(&above->value()) + "'"};
+}
+
 }  // namespace
 
 Result<std::string> patched_pod(std::string_view pod, std::string_view patch, const std::string& patch_name,
-                                const std::string& container) {
+                                const std::string& container, const std::vector<std::string>& defaults) {
   auto whole = TRY(parse_yaml(pod, "pod", Scalars::Typed));
   auto changes = TRY(parse_yaml(patch, patch_name, Scalars::Typed));
   TRY(check_root(changes.root, patch_name));
   rename_container(changes.root, container);
+  drop_limited(whole.root, changes.root, container, defaults);
   merge(whole.root, changes.root);
   TRY(check_containers(whole.root, patch_name));
+  TRY(check_limits(whole.root, container, patch_name));
   return std::string(trim(to_yaml(whole.root)));
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace muster::render {
 namespace {
@@ -233,8 +234,17 @@ void add_policies(Values& values, const ManifestRequest& request) {
 /// The pod's template: metadata and spec, with the patch in it.
 Result<std::string> pod_of(const Values& values, const ManifestRequest& request, const PodNames& names) {
   std::string pod = fill_file("pod.yaml", values);
-  return request.patch.empty() ? Result<std::string>(std::move(pod))
-                               : patched_pod(pod, request.patch, request.patch_name, names.container);
+  if (request.patch.empty()) {
+    return pod;
+  }
+  std::vector<std::string> defaults;
+  if (request.needs.cpus.empty()) {
+    defaults.emplace_back("cpu");
+  }
+  if (request.needs.memory.empty()) {
+    defaults.emplace_back("memory");
+  }
+  return patched_pod(pod, request.patch, request.patch_name, names.container, defaults);
 }
 
 /// Sets what all pods of the job have.
@@ -267,8 +277,10 @@ Result<> add_pods_of_mpijob(Values& values, const ManifestRequest& request, cons
     of_worker[name] = "";
   }
   values["worker_pod"] = TRY(pod_of(of_worker, request, names));
-  values["resources"] = resources_of(PodNeeds());
-  values["pod"] = TRY(pod_of(values, request, names));
+  ManifestRequest of_launcher = request;
+  of_launcher.needs = PodNeeds();
+  values["resources"] = resources_of(of_launcher.needs);
+  values["pod"] = TRY(pod_of(values, of_launcher, names));
   return {};
 }
 

@@ -124,7 +124,8 @@ void add_script_values(Values& values, const ManifestRequest& request) {
   values["priority_class"] = request.priority_class;
   values["environment"] = exports_of(request.environment);
   values["forwarded"] = names_of(request.environment);
-  values["patch"] = std::string(trim(request.patch));
+  std::string& patch = values["patch"] = trim(request.patch);
+  replace_all(patch, "\r\n", "\n");  // a shell would take the '\r' for a part of a word
   values["words"] = shell_line(request.arguments);
   if (request.kind == "slurm") {
     add_slurm_values(values, request);

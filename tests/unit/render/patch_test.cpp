@@ -27,7 +27,7 @@ spec:
 )";
 
 std::string patched(const char* patch) {
-  const auto pod = patched_pod(kPod, patch, "my.yaml", "pytorch");
+  const auto pod = patched_pod(kPod, patch, "my.yaml", "pytorch", {});
   return pod ? json::serialize(parse_yaml(*pod, "pod", Scalars::Typed)->root.at("spec")) : pod.error().message;
 }
 
@@ -35,7 +35,8 @@ TEST(PatchedPod, MergesMapsAndTakesAwayWhatIsNull) {
   EXPECT_EQ(
       patched("spec: {hostNetwork: true, restartPolicy: null, priority: 5, runtimeClassName: 'nvidia'}").substr(0, 20),
       R"({"hostNetwork":true,)");
-  EXPECT_EQ(patched("spec: {containers: null, restartPolicy: ~}"), R"({"hostNetwork":false})");
+  EXPECT_EQ(patched("spec: {containers: [], restartPolicy: ~}").substr(0, 36),
+            R"({"hostNetwork":false,"containers":[{)");
 }
 
 TEST(PatchedPod, MergesNamedThingsByTheirNamesAndReplacesOtherLists) {
@@ -58,13 +59,13 @@ TEST(PatchedPod, TellsMountsOfOneVolumeByTheirPaths) {
             std::string::npos);
 }
 
-TEST(PatchedPod, AddsTolerationsOfOtherTaints) {
+TEST(PatchedPod, AddsTolerationsEvenOfTheSameTaint) {
   const auto pod = patched_pod("spec: {tolerations: [{key: a, operator: Exists}]}",
                                "spec: {tolerations: [{key: b, operator: Exists}, {key: a, effect: NoExecute}]}",
-                               "my.yaml", "muster");
+                               "my.yaml", "muster", {});
   ASSERT_TRUE(pod);
   EXPECT_EQ(json::serialize(parse_yaml(*pod, "pod", Scalars::Typed)->root.at("spec").at("tolerations")),
-            R"([{"key":"a","operator":"Exists","effect":"NoExecute"},{"key":"b","operator":"Exists"}])");
+            R"([{"key":"a","operator":"Exists"},{"key":"b","operator":"Exists"},{"key":"a","effect":"NoExecute"}])");
 }
 
 TEST(PatchedPod, RefusesAPatchThatWasMeantForAnotherPlace) {
@@ -76,7 +77,7 @@ TEST(PatchedPod, RefusesAPatchThatWasMeantForAnotherPlace) {
 
 TEST(PatchedPod, KeepsTheTypesOfBoth) {
   const auto pod = patched_pod(kPod, "spec: {volumes: [{name: s, secret: {defaultMode: 0644}}], a: '5', b: yes}",
-                               "my.yaml", "pytorch");
+                               "my.yaml", "pytorch", {});
   ASSERT_TRUE(pod);
   const json::value spec = parse_yaml(*pod, "pod", Scalars::Typed)->root.at("spec");
   EXPECT_EQ(spec.at_pointer("/volumes/0/secret/defaultMode"), 420);
