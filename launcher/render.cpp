@@ -1,6 +1,7 @@
 // Answers `muster render`, also with --check-fit.
 #include "base/file_io.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "options/settings.hpp"
 #include "render/check_fit.hpp"
 #include "subcommands.hpp"
@@ -18,6 +19,11 @@ Result<int> run_render(const CommandLine& line) {
     return check_fit(line.settings);
   }
   const auto request = TRY(read_manifest_request(line));
+  const auto memory = render::parse_quantity(request.needs.memory);
+  if (memory && render::parse_quantity(request.shared_memory).value_or(0) > *memory) {
+    log_warning("--shared-memory is '" + request.shared_memory + "', more than the '" + request.needs.memory +
+                "' of --memory: what /dev/shm holds counts as memory, so a container dies before its /dev/shm is full");
+  }
   return print(render::render_manifest(request));
 }
 

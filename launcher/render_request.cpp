@@ -68,7 +68,8 @@ constexpr auto kTable = std::to_array<Option>({
      "or /scratch:/scratch:ro. For slurm a folder, and with --image.",
      kAppend<&ManifestRequest::volumes, render::read_volume>},
     {"resource", "NAME=AMOUNT ...", "Each node",
-     "Further resource, such as rdma/hca=1; for slurm a generic one, for pbs and lsf the site's, such as rdma=1.",
+     "Further resource, such as rdma/hca=1 (a whole number), ephemeral-storage=100Gi or hugepages-2Mi=1Gi; for slurm a "
+     "generic one, for pbs and lsf the site's, such as rdma=1.",
      kAppend<&PodNeeds::resources, render::read_amount>},
     {"image-pull-secret", "NAME ...", "Each node", "Secret of Kubernetes with which the image is fetched.",
      kAppend<&ManifestRequest::image_pull_secrets, render::read_object_name>},
@@ -430,7 +431,11 @@ Result<> read_needs(PodNeeds& needs, const Settings& settings, std::string_view 
   if (const auto given = settings.find("device-resource")) {
     needs.device_resource = TRY(is_of_kubernetes ? render::read_resource(*given) : render::read_gres(*given));
   }
-  return read_rows(needs, kTable, settings);
+  TRY(read_rows(needs, kTable, settings));
+  for (const render::NamedText& one : needs.resources) {
+    TRY(is_of_kubernetes ? render::check_amount_of_pod(one) : Result<>());
+  }
+  return {};
 }
 
 Result<int> read_nodes(const Settings& settings) {

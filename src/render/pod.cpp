@@ -6,6 +6,7 @@
 #include "render/manifest.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <optional>
 
 namespace muster::render {
@@ -225,8 +226,23 @@ Result<NamedText> read_amount(const Sourced<std::string>& text) {
       "NAME=AMOUNT, such as rdma/hca=1 or ephemeral-storage=100Gi (CPUs by --cpus, memory by --memory)");
 }
 
+Result<> check_amount_of_pod(const NamedText& resource) {
+  const bool is_extended = resource.name.find('/') != std::string::npos;
+  const bool is_known = resource.name == "ephemeral-storage" || resource.name.starts_with("hugepages-");
+  if (is_extended ? parse_integer(resource.value, 1, INT_MAX).has_value() : is_known) {
+    return {};
+  }
+  return wrong_value({resource.name + "=" + resource.value, from_flag("--resource")},
+                     "DOMAIN/NAME=NUMBER with a whole number, such as rdma/hca=1, or an amount of ephemeral-storage or "
+                     "of hugepages, such as hugepages-2Mi=1Gi");
+}
+
 Result<Volume> read_volume(const Sourced<std::string>& text) {
   const auto parts = split(text.value, ':');
+  if (std::ranges::any_of(parts, [](const std::string& part) { return contains(split(part, '/'), ".."); })) {
+    return wrong_value({one_line(text.value, kMostOfName), text.source},
+                       "a SOURCE and a PATH without '..', which Kubernetes refuses");
+  }
   const bool is_read_only = parts.size() == 3 && parts[2] == "ro";
   const bool is_right = (parts.size() == 2 || is_read_only) && (is_domain(parts[0]) || is_mount_path(parts[0])) &&
                         is_mount_path(parts[1]);

@@ -97,6 +97,10 @@ std::string requested_memory(const PodNeeds& needs);
 /// A resource with its amount, such as "rdma/hca=1".
 [[nodiscard]] Result<NamedText> read_amount(const Sourced<std::string>& text);
 
+/// Fails for a resource or an amount that Kubernetes does not know or take: an extended resource has a domain, and is
+/// counted in whole numbers. Source: kubernetes.io, "Extended resources".
+[[nodiscard]] Result<> check_amount_of_pod(const NamedText& resource);
+
 /// A volume such as "my-claim:/data" or "/scratch:/scratch:ro".
 [[nodiscard]] Result<Volume> read_volume(const Sourced<std::string>& text);
 

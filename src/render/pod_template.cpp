@@ -88,7 +88,10 @@ std::string tolerations_of(const ManifestRequest& request) {
 std::string pull_secrets_of(const ManifestRequest& request) {
   std::string lines;
   for (const std::string& one : request.image_pull_secrets) {
-    add_line(lines, "- name: " + quoted_text(one));
+    const std::string line = "- name: " + quoted_text(one);
+    if (!contains(split(lines, '\n'), line)) {
+      add_line(lines, line);
+    }
   }
   return block("imagePullSecrets:", lines);
 }

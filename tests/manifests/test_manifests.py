@@ -684,6 +684,31 @@ def test_the_command_of_the_dockerfile_sends_the_program_alone(render, tmp_path)
     assert (folder / ".dockerignore").read_text() == "mine"
 
 
+def test_more_shared_memory_than_memory_is_told(muster):
+    def said(memory):
+        done = muster("render", "jobset", *NAMED, "--memory", memory, "--shared-memory", "2Gi", "--", "x")
+        assert done.returncode == 0 and "sizeLimit" in done.stdout
+        return done.stderr
+
+    assert "--shared-memory is '2Gi', more than the '1Gi' of --memory" in said("1Gi")
+    assert said("2Gi") == ""
+
+
+def test_a_secret_that_is_given_twice_stands_there_once(render):
+    line = ("jobset", *NAMED, "--image-pull-secret", "b", "--image-pull-secret", "a", "--image-pull-secret", "b")
+    spec = job_of("jobset", documents_of(render(*line, "--", "x")))[1]["spec"]
+
+    assert spec["imagePullSecrets"] == [{"name": "b"}, {"name": "a"}]
+
+
+def test_resources_of_kubernetes_keep_their_units(render):
+    line = ("jobset", *NAMED, "--resource", "hugepages-2Mi=1Gi", "--resource", "ephemeral-storage=10Gi")
+    spec = job_of("jobset", documents_of(render(*line, "--", "x")))[1]["spec"]
+
+    wanted = {"hugepages-2Mi": "1Gi", "ephemeral-storage": "10Gi"}
+    assert wanted.items() <= spec["containers"][0]["resources"]["limits"].items()
+
+
 # --- What is refused ------------------------------------------------------------------------------
 
 
@@ -744,6 +769,13 @@ def test_a_script_of_lsf_speaks_of_a_limit_only_where_it_has_one(render):
         ("jobset --name a --image b --label app.kubernetes.io/name=c -- x", "--label 'app.kubernetes.io/name' is given twice"),
         ("jobset --name a --image b --resource nvidia.com/gpu=2 -- x", "--resource 'nvidia.com/gpu' is given twice, or set"),
         ("jobset --name a --image b --resource cpu=2 -- x", "--resource is 'cpu=2', expected NAME=AMOUNT"),
+        ("jobset --name a --image b --resource foo=1 -- x", "--resource is 'foo=1', expected DOMAIN/NAME=NUMBER with a whole number"),
+        ("jobset --name a --image b --resource rdma/hca=1.5 -- x", "--resource is 'rdma/hca=1.5', expected DOMAIN/NAME=NUMBER"),
+        ("jobset --name a --image b --resource rdma/hca=500m -- x", "--resource is 'rdma/hca=500m', expected DOMAIN/NAME=NUMBER"),
+        ("jobset --name a --image b --resource c.d/foo=1Gi -- x", "--resource is 'c.d/foo=1Gi', expected DOMAIN/NAME=NUMBER"),
+        ("--check-fit nodes --resource foo=1", "--resource is 'foo=1', expected DOMAIN/NAME=NUMBER"),
+        ("jobset --name a --image b --volume /x/../y:/data -- x", "--volume is '/x/../y:/data', expected a SOURCE and a PATH without '..'"),
+        ("jobset --name a --image b --volume c:/data/.. -- x", "--volume is 'c:/data/..', expected a SOURCE and a PATH without '..'"),
         ("jobset --name a --image b --volume data -- x", "--volume is 'data', expected SOURCE:PATH or SOURCE:PATH:ro"),
         ("jobset --name a --image b --volume c:/ -- x", "--volume is 'c:/', expected a PATH where the container has no other mount, unlike '/'"),
         ("jobset --name a --image b --volume c:/dev/shm/ -- x", "no other mount, unlike '/dev/shm'"),

@@ -122,13 +122,23 @@ TEST(ReadAmount, TakesAResourceWithItsAmount) {
   }
 }
 
+TEST(CheckAmountOfPod, TakesWhatKubernetesTakes) {
+  for (const char* const good : {"rdma/hca=1", "ephemeral-storage=1.5Gi", "hugepages-2Mi=1Gi"}) {
+    EXPECT_TRUE(check_amount_of_pod(*read_amount(given(good)))) << good;
+  }
+  for (const char* const bad : {"foo=1", "rdma/hca=1.5", "rdma/hca=500m", "example.com/foo=1Gi", "storage=1Gi"}) {
+    EXPECT_FALSE(check_amount_of_pod(*read_amount(given(bad)))) << bad;
+  }
+}
+
 TEST(ReadVolume, TakesAClaimOrAFolder) {
   EXPECT_EQ(*read_volume(given("my-claim:/data")), (Volume{"my-claim", "/data", false}));
   EXPECT_EQ(*read_volume(given("/mnt/x:/x:ro")), (Volume{"/mnt/x", "/x", true}));
-  for (const char* const bad :
-       {"", "a", "a:b", ":/b", "a:", "A:/b", "a:/b:rw", "a:/b:ro:c", "./a:/b", "a:/b c", "a:/b,c"}) {
+  for (const char* const bad : {"", "a", "a:b", ":/b", "a:", "A:/b", "a:/b:rw", "a:/b:ro:c", "./a:/b", "a:/b c",
+                                "a:/b,c", "a:/..", "/a/../b:/c"}) {
     EXPECT_FALSE(read_volume(given(bad))) << bad;
   }
+  EXPECT_TRUE(read_volume(given("/a..b/...:/..c")));
 }
 
 TEST(RequestedAmounts, AreOneCpuAndOneGibibyteAWorkerUnlessGiven) {
