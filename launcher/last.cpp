@@ -11,6 +11,7 @@
 #include "start_job.hpp"
 #include "subcommands.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace muster {
 namespace {
 
 constexpr const char* kCount = "the number of reports";
+constexpr const char* kNotKept = "the report is not kept: ";
 constexpr int kMostReports = 1'000;
 /// Of jobs that were started on a terminal, without --history.
 constexpr int kUsualHistory = 20;
@@ -39,12 +41,22 @@ constexpr auto kLastTable = std::to_array<Option>({
 std::string answer_with(const ReportsFolder& folder, std::size_t count, bool is_json) {
   json::array documents;
   std::string text;
-  const std::string now = utc_text(std::chrono::system_clock::now());
-  for (json::object& saved : read_saved_reports(folder, count, now.substr(0, now.find('T')))) {
+  for (json::object& saved : read_saved_reports(folder, count)) {
     text += (text.empty() ? "" : "\n") + describe_saved_report(saved);
     documents.push_back(std::move(saved));
   }
   return is_json ? pretty_json(documents) : text;
+}
+
+/// Empty: no error.
+std::string reason_of(const Result<>& result) {
+  return result ? "" : result.error().message;
+}
+
+/// True for a process that a person has started in a terminal, wherever its output goes, and also with nohup; false for
+/// one of a scheduler, of cron or of a container.
+bool has_controlling_terminal() {
+  return static_cast<bool>(UniqueFd(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)));
 }
 
 constexpr auto kLastRemarks = std::to_array<OptionRemark>({
@@ -77,6 +89,10 @@ Result<int> run_last(const CommandLine& line, const Snapshot& snapshot) {
   const auto given = line.settings.find(kCount);
   const int count = given ? TRY(read_number<1, kMostReports, "a number">(*given)) : 1;
   const ReportsFolder folder = saved_reports_folder(snapshot.variables);
+  const auto refusal = HelperTask::wait_for({[&] { return reason_of(check_reports_folder(folder)); }, kReadTimeout});
+  if (refusal && !refusal->empty()) {
+    return Error{ErrorKind::Incomplete, "the last reports are not read: " + *refusal};
+  }
   const auto answer = HelperTask::wait_for(
       {[&] { return answer_with(folder, static_cast<std::size_t>(count), options.is_json); }, kReadTimeout});
   if (!answer) {
@@ -93,15 +109,14 @@ Result<int> run_last(const CommandLine& line, const Snapshot& snapshot) {
 
 std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,
                                                const Snapshot& snapshot) {
-  const bool is_watched = ::isatty(STDERR_FILENO) != 0;
-  const int keep = options.history.value_or(is_watched ? kUsualHistory : 0);
+  const int keep = options.history.value_or(has_controlling_terminal() ? kUsualHistory : 0);
   ReportsFolder folder = saved_reports_folder(snapshot.variables);
   if (keep == 0 || options.run.launcher) {  // the launcher keeps the report of all
     return std::nullopt;
   }
   if (folder.path.empty()) {
     if (options.history) {
-      log_warning("the report is not kept: neither HOME nor XDG_STATE_HOME names a folder");
+      log_warning(kNotKept + std::string("neither HOME nor XDG_STATE_HOME names a folder"));
     }
     return std::nullopt;
   }
@@ -120,10 +135,10 @@ std::vector<std::string> texts_of(const std::vector<ReportLine>& lines) {
 }
 
 Result<> ReportKeeper::keep_report(const json::value& report, const std::vector<std::string>& lines) const {
-  const std::string moment(report.is_object() ? text_of(report.get_object(), "ended_at") : "");
+  const std::string moment = utc_text_with_milliseconds(std::chrono::system_clock::now());  // the report's is a host's
   const auto saved =
       save_report(folder, moment + "-" + std::to_string(job.pid), saved_report(job, report, lines), keep);
-  return is_asked_for ? saved : Result<>();
+  return saved || !is_asked_for ? Result<>() : Error{saved.error().kind, kNotKept + saved.error().message};
 }
 
 }  // namespace muster

@@ -331,7 +331,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&Options::report, read_file_name>},
     {"history", "N", "Input and output",
      "Keep the reports of this user's last N jobs, for 'muster last'. Default: 20 if muster was started on a "
-     "terminal, else 0.",
+     "terminal, also with nohup or with its output in a file or a pipe; else 0.",
      kInto<&Options::history, read_number<0, 1'000, "a number of jobs">>},
     {"events", "FILE", "Input and output",
      "Write the events of this node to FILE, as lines of JSON: joining, starts, first output, failures, the end. "

@@ -64,8 +64,11 @@ constexpr const char* kLastIntroduction =
     R"(Usage: muster last [--json] [N]
 
 Prints the reports of this user's last N jobs on this machine (1), the newest last: what was started,
-when, and the last lines. A job keeps its report where it was started on a terminal, or with
---history N.
+when, and the last lines. A job keeps its report where it was started on a terminal, also with nohup
+or with its output in a file or a pipe, or with --history N.
+
+Exit codes: 0; 64 bad command line; 71 the file system does not answer; 75 no report is kept, or the
+folder of the reports belongs to another user.
 )";
 
 constexpr const char* kRenderIntroduction =
@@ -134,7 +137,7 @@ constexpr const char* kStatusIntroduction =
 Shows the workers of a running job on all of its nodes, from any of them: their state, processor time and
 memory, the time since they last wrote something, and what their program calls progress() with.
 
-Where several jobs run here, it lists them, and with --job it shows one. --json prints {"job": ..., "nodes": [...]} for
+Where several jobs run here, it lists them, to root those of all users, and with --job it shows one. --json prints {"job": ..., "nodes": [...]} for
 one job, {"jobs": [...]} for several.
 
 Exit codes: 0; 64 bad command line, or several jobs are called ID; 75 none runs here, or it does not answer or is ending.

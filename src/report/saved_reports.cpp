@@ -1,6 +1,7 @@
 // Keeps the reports of a user's last jobs.
 #include "report/saved_reports.hpp"
 
+#include "base/console_time.hpp"
 #include "base/display_text.hpp"
 #include "base/file_io.hpp"
 #include "base/json.hpp"
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 
@@ -20,29 +22,41 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 20U;
 constexpr std::string_view kSuffix = ".json";
-/// Of "2026-11-28".
-constexpr std::size_t kDateLength = 10;
 
 bool is_of_another_user(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && status.st_uid != ::geteuid();
 }
 
-/// Names of the saved reports, oldest first: they begin with the moment of the end. Those of days to come are taken for
-/// the oldest. Looks at `most` files.
-std::vector<std::string> names_in(const std::string& folder, std::string_view today, std::size_t most) {
+/// True for the names of `save_report`, such as "2026-11-28T16:54:38.376Z-4711.json".
+bool is_report_name(std::string_view name) {
+  constexpr std::string_view kForm = "2000-00-00T00:00:00.000Z-0";  // behind it the pid goes on
+  const auto has_form = [](char form, char c) { return form == '0' ? c >= '0' && c <= '9' : c == form; };
+  if (name.size() < kForm.size() + kSuffix.size() || !name.ends_with(kSuffix)) {
+    return false;
+  }
+  name.remove_suffix(kSuffix.size());
+  return std::ranges::equal(kForm, name.substr(0, kForm.size()), has_form) &&
+         name.find_first_not_of("0123456789", kForm.size()) == std::string_view::npos;
+}
+
+/// Names of the saved reports, oldest first: they begin with the moment of the end. Those of a time to come are taken
+/// for the oldest. Looks at `most` files.
+std::vector<std::string> names_in(const std::string& folder, std::size_t most) {
   std::vector<std::string> names;
   std::error_code error;
   std::size_t seen = 0;
   for (fs::directory_iterator at(folder, error), end; !error && at != end && seen < most; at.increment(error), ++seen) {
     const std::string name = at->path().filename().string();
-    if (name.starts_with("20") && name.ends_with(kSuffix)) {
+    std::error_code unknown;
+    if (is_report_name(name) && fs::is_regular_file(at->symlink_status(unknown))) {
       names.push_back(name);
     }
   }
   std::ranges::sort(names);
+  const std::string now = utc_text_with_milliseconds(std::chrono::system_clock::now());
   const auto first_to_come =
-      std::ranges::find_if(names, [&](const std::string& name) { return name.substr(0, today.size()) > today; });
+      std::ranges::find_if(names, [&](const std::string& name) { return name.substr(0, now.size()) > now; });
   std::rotate(names.begin(), first_to_come, names.end());
   return names;
 }
@@ -105,18 +119,27 @@ std::string saved_report(const SavedJob& job, const json::value& report, const s
   return text;
 }
 
+Result<> check_reports_folder(const ReportsFolder& reports) {
+  struct stat status {};
+  if (::lstat(reports.path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
+    return Error{ErrorKind::System, "'" + reports.path + "' is a symbolic link"};
+  }
+  for (const std::string& folder : {reports.home, reports.path}) {
+    if (is_of_another_user(folder)) {
+      return Error{ErrorKind::System, "'" + folder + "' belongs to another user"};
+    }
+  }
+  return {};
+}
+
 Result<> save_report(const ReportsFolder& reports, const std::string& name, const std::string& text, int keep) {
   constexpr std::size_t kMostLookedAt = 4'000;  // more than --history keeps
   constexpr std::size_t kMostRemoved = 100;
-  for (const std::string& folder : {reports.home, reports.path}) {
-    if (is_of_another_user(folder)) {
-      return Error{ErrorKind::System, "the report is not kept: '" + folder + "' belongs to another user"};
-    }
-  }
+  TRY(check_reports_folder(reports));
   TRY(make_folder(reports));
   const std::string own = name + std::string(kSuffix);
   TRY(write_whole_file(reports.path + "/" + own, text));
-  std::vector<std::string> names = names_in(reports.path, own.substr(0, kDateLength), kMostLookedAt);
+  std::vector<std::string> names = names_in(reports.path, kMostLookedAt);
   std::erase(names, own);
   const auto kept = std::min(names.size(), static_cast<std::size_t>(keep - 1));
   for (const std::string& old : std::span(names).first(std::min(names.size() - kept, kMostRemoved))) {
@@ -125,11 +148,11 @@ Result<> save_report(const ReportsFolder& reports, const std::string& name, cons
   return {};
 }
 
-std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most, const std::string& today) {
+std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most) {
   std::vector<json::object> found;
-  const bool is_own = !is_of_another_user(reports.home) && !is_of_another_user(reports.path);
-  const std::vector<std::string> names =
-      is_own ? names_in(reports.path, today, std::numeric_limits<std::size_t>::max()) : std::vector<std::string>();
+  const std::vector<std::string> names = check_reports_folder(reports)
+                                             ? names_in(reports.path, std::numeric_limits<std::size_t>::max())
+                                             : std::vector<std::string>();
   for (auto name = names.rbegin(); name != names.rend() && found.size() < most; ++name) {
     const fs::path file = fs::path(reports.path) / *name;
     auto report = is_of_another_user(file) ? std::nullopt : parse_object(read_untrusted_file(file, kMostFileBytes + 1));

@@ -20,8 +20,7 @@ struct SavedJob {
   pid_t pid = -1;       ///< of muster
 };
 
-/// The folder of the saved reports. Where it or `home` belongs to another user, as below sudo, nothing is kept and
-/// nothing is found.
+/// The folder of the saved reports.
 struct ReportsFolder {
   std::string path;  ///< empty: there is no home
   std::string home;  ///< or the folder for states that the user has named
@@ -36,15 +35,20 @@ ReportsFolder saved_reports_folder(const std::map<std::string, std::string>& var
 /// are left out.
 std::string saved_report(const SavedJob& job, const json::value& report, const std::vector<std::string>& last_lines);
 
-/// Writes the file, which this user alone may read, and removes all older reports but the newest; `keep` stay. Of very
-/// many it looks at a part, and removes the rest with later reports. Names of days to come, by a clock that was wrong,
-/// count as the oldest. Blocks while the file system hangs. Fails with `System`.
+/// Fails with `System` and the reason where nothing is kept and nothing is found: the folder or `home` belongs to
+/// another user, as below sudo, or the folder is a symbolic link. Blocks while the file system hangs.
+[[nodiscard]] Result<> check_reports_folder(const ReportsFolder& reports);
+
+/// Writes the file, which this user alone may read, and removes all older reports but the newest; `keep` stay. `name`:
+/// the time and the pid, such as "2026-11-28T16:54:38.376Z-4711". Files with other names stay. Of very many it looks at
+/// a part, and removes the rest with later reports. Reports of a time to come, by a clock that was wrong, count as the
+/// oldest. Blocks while the file system hangs. Fails with `System` and the reason.
 [[nodiscard]] Result<> save_report(const ReportsFolder& reports, const std::string& name, const std::string& text,
                                    int keep);
 
-/// The newest saved reports, at most `most`, the oldest of them first; `today`: "2026-11-28", in UTC. What is no report,
-/// or another user's, is left out.
-std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most, const std::string& today);
+/// The newest saved reports, at most `most`, the oldest of them first. What is no report, or another user's, is left
+/// out.
+std::vector<json::object> read_saved_reports(const ReportsFolder& reports, std::size_t most);
 
 /// A saved report for people: which job, when, and its last lines.
 std::string describe_saved_report(const json::object& saved);

@@ -1,5 +1,6 @@
 """`muster last`: the reports of jobs that are over."""
 
+import datetime
 import json
 import os
 import stat
@@ -34,16 +35,35 @@ def test_a_report_is_kept_with_its_last_lines(muster, reports):
 def test_the_newest_are_kept_and_shown_in_order(muster, reports):
     for code in (1, 2, 3):
         muster.run("--history=2", "--", "sh", "-c", f"exit {code}")
-    (reports / "notes.txt").write_text("mine")
+    names = ["notes.txt", "20notes.json", "2020-01-01T00:00:00.000Z.json", "2020-01-01T00:00:00.000Z-1x.json"]
+    for name in names:
+        (reports / name).write_text("mine")
+    (reports / "2020-01-01T00:00:00.000Z-1.json").symlink_to(reports / "notes.txt")
+    muster.run("--history=2", "--", "sh", "-c", "exit 4")
 
-    assert len(list(reports.glob("20*.json"))) == 2
+    assert len(list(reports.glob("20*.json"))) == 2 + 4
     shown = json.loads(muster.run("last", "5", "--json").out.text)
-    assert [one["report"]["exit_code"] for one in shown] == [2, 3]
-    assert (reports / "notes.txt").read_text() == "mine"
+    assert [one["report"]["exit_code"] for one in shown] == [3, 4]
+    assert [(reports / name).read_text() for name in names] == ["mine"] * len(names)
+    assert (reports / "2020-01-01T00:00:00.000Z-1.json").is_symlink()
+
+
+def test_a_folder_that_is_a_link_is_not_used(muster, reports, tmp_path):
+    reports.parent.mkdir(parents=True)
+    other = tmp_path / "other"
+    other.mkdir()
+    reports.symlink_to(other)
+    (other / "2020-01-01T00:00:00.000Z-1.json").write_text("mine")
+
+    job = muster.run("--history=1", "--", "true")
+
+    assert f"the report is not kept: '{reports}' is a symbolic link" in job.err.text
+    assert [file.read_text() for file in other.iterdir()] == ["mine"]
+    assert muster.run("last").code == 75
 
 
 def test_nothing_is_kept_where_nobody_watches(muster, reports):
-    assert muster.run("--", "true").code == 0
+    assert muster.run("--", "true", start_new_session=True).code == 0
 
     assert not reports.exists()
     answer = muster.run("last")
@@ -55,6 +75,14 @@ def test_a_job_on_a_terminal_is_kept(muster, terminal, reports):
     shown = terminal(binary(), "--", "true")
     shown.screen.wait_for("succeeded in")
     shown.process.wait()
+
+    assert len(list(reports.iterdir())) == 1
+
+
+@pytest.mark.parametrize("words", ["nohup {} </dev/null >out 2>&1", "{} 2>&1 </dev/null | tee out"])
+def test_a_job_of_a_terminal_is_kept_wherever_its_output_goes(terminal, reports, tmp_path, words):
+    shown = terminal("sh", "-c", f"cd {tmp_path}; {words.format(f'{binary()} -- true')}")
+    shown.end()
 
     assert len(list(reports.iterdir())) == 1
 
@@ -92,10 +120,12 @@ def test_what_belongs_to_another_user_is_not_used(muster, reports, of_stranger):
     muster.run("--history=9", "--", "true")
     os.chown(reports if of_stranger == "reports" else next(reports.iterdir()), 65534, 65534)
 
-    assert muster.run("last").code == 75
+    shown = muster.run("last")
     job = muster.run("--history=9", "--", "true")
 
-    assert job.code == 0
+    assert (shown.code, job.code) == (75, 0)
+    if of_stranger == "reports":
+        assert f"the last reports are not read: '{reports}' belongs to another user" in shown.err.text
     assert len(list(reports.iterdir())) == (1 if of_stranger == "reports" else 2)
     assert ("the report is not kept: " in job.err.text) == (of_stranger == "reports")
 
@@ -105,6 +135,20 @@ def test_a_new_report_stays_beside_those_of_days_to_come(muster, reports):
     document = {"program": "x", "report": {"verdict": "failed", "ended_at": "2099-01-01T00:00:00.000Z", "exit_code": 9}}
     for day in range(1, 6):
         (reports / f"2099-01-0{day}T00:00:00.000Z-1.json").write_text(json.dumps(document))
+
+    for code in (1, 2):
+        muster.run("--history=3", "--", "sh", "-c", f"exit {code}")
+
+    shown = json.loads(muster.run("last", "3", "--json").out.text)
+    assert [one["report"]["exit_code"] for one in shown] == [9, 1, 2]
+
+
+def test_a_new_report_is_the_last_after_a_clock_went_back(muster, reports):
+    reports.mkdir(parents=True)
+    document = {"program": "x", "report": {"verdict": "failed", "ended_at": "in an hour", "exit_code": 9}}
+    for minutes in (60, 61, 62):
+        to_come = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=minutes)
+        (reports / f"{to_come:%Y-%m-%dT%H:%M:%S.000Z}-1.json").write_text(json.dumps(document))
 
     for code in (1, 2):
         muster.run("--history=3", "--", "sh", "-c", f"exit {code}")
@@ -143,7 +187,7 @@ def test_what_could_not_be_written_is_removed(muster, reports):
     job = muster.run("--history=2", "--", "true", through=["prlimit", "--fsize=0"])
 
     assert job.code == 0
-    assert "cannot write" in job.err.text
+    assert "the report is not kept: cannot write" in job.err.text
     assert list(reports.iterdir()) == []
 
 
