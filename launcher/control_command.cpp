@@ -185,8 +185,9 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   TRY(read_rows(options, find_subcommand(line.command)->options().options, line.settings));
   const auto request = TRY(request_of(line.command, options));
   const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
-  if (line.command == Command::Status && !options.job && control::choose_jobs(found, {}).size() > 1) {
-    const auto jobs = control::all_jobs(found);
+  const bool takes_any = line.command == Command::Status && !options.job;
+  const auto jobs = takes_any ? control::all_jobs(found) : std::vector<control::FoundAgent>();
+  if (jobs.size() > 1) {
     const bool has_silent = std::ranges::any_of(jobs, &control::FoundAgent::is_silent);
     return print(
         options.is_json
@@ -194,7 +195,9 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
             : control::jobs_table(jobs, control::now_since_1970()) + "Of one of them: muster status --job PID\n" +
                   (has_silent ? "A job that does not answer ends by 'kill PID', also one that stands still\n" : ""));
   }
-  const auto agent = TRY(control::choose_agent(found, options.job));
+  const bool is_others = jobs.size() == 1 && jobs.front().peer.uid != found.asker;  // status alone takes such a job
+  const auto wanted = is_others ? std::optional(std::to_string(jobs.front().pid)) : options.job;
+  const auto agent = TRY(control::choose_agent(found, wanted));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {
     return watch(agent);
   }

@@ -826,6 +826,23 @@ def test_root_reaches_the_job_of_another_user(muster, worker, tmp_path):
     assert job.end() == 143
 
 
+def test_status_lists_root_the_jobs_of_all_users(muster, worker):
+    through = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    own = muster.start("--", worker("echo_signals"), 3)
+    other = muster.start("--", "sh", "-c", "echo ready; exec sleep 600", through=through)
+    for job in (own, other):
+        job.out.wait_for("ready")
+
+    listed = json.loads(muster.run("status", "--json").out.text)["jobs"]
+
+    assert {(own.guard(), 0), (other.guard(), NOBODY)} <= {(job["pid"], job["user"]) for job in listed}
+    seen = json.loads(muster.run("status", "--json", through=through).out.text)
+    assert {job["user"] for job in seen.get("jobs", [])} <= {NOBODY}, "another user sees only their own"
+    for job in (own, other):
+        job.signal(signal.SIGTERM)
+        assert job.end() == 143
+
+
 def test_root_reaches_a_job_in_a_pid_namespace_of_its_own(muster, worker):
     through = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     job = muster.start("--job-id=inside", "--", worker("echo_signals"), 3, through=through)
