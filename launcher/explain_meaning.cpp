@@ -18,6 +18,9 @@ namespace {
 
 constexpr int kSignals = 128;
 constexpr std::string_view kExitCode = "exit code ";
+constexpr const char* kKnownForms =
+    "; known are codes such as 69, signals such as SIGKILL, words such as OOM and hang, and messages: "
+    "muster explain 'TEXT'";
 constexpr std::string_view kToQuote = "; to explain a message, quote it: muster explain 'TEXT'";
 
 /// The question: the words behind `explain`, without blanks at its ends and without what muster puts in front of its
@@ -37,7 +40,8 @@ std::optional<int> code_of(std::string text, bool counts_signals) {
   constexpr int kLastSignal = 64;
   const auto end = std::ranges::find_if_not(text, is_letter_or_digit);
   const std::string word(text.begin(), end);
-  if (const auto signal = word.starts_with("SIG") ? parse_signal(word) : std::nullopt) {
+  const std::string name = variable_spelling(word);  // in capitals
+  if (const auto signal = name.starts_with("SIG") ? parse_signal(name) : std::nullopt) {
     return kSignals + *signal;
   }
   if (word.find_first_not_of("0123456789") != std::string::npos || (word.size() > 1 && word.front() == '0')) {
@@ -50,6 +54,9 @@ std::optional<int> code_of(std::string text, bool counts_signals) {
 /// The words that others write in front of an exit code; those that only begin a line are in `exit_code_in`.
 constexpr auto kExitCodeWords = std::to_array<std::string_view>(
     {"exit code", "exitcode", "exit status", "with code", "with status", "return code", "returncode"});
+
+constexpr int kHangCode = 86;
+constexpr auto kHangWords = std::to_array<std::string_view>({"hang", "hangs", "hanging", "hung"});
 
 /// The exit code that a question is about: `137`, `SIGKILL`, `signal 9`, `Exit Code: 137` as kubectl prints it,
 /// `exit code 137: that of rank 3`, `exitcode  : -9` as torchrun prints it, and Python's `Signals.SIGKILL`.
@@ -69,8 +76,12 @@ std::optional<int> exit_code_in(const std::string& text) {
       return code_of(text.substr(word + (is_negative ? 1 : 0)), is_negative || beginning == kSignal);
     }
   }
-  const bool is_one_word = std::ranges::all_of(text, is_letter_or_digit);
-  return is_one_word ? code_of(text, /*counts_signals=*/false) : std::nullopt;
+  const std::string word = text.substr(0, text.find_last_not_of(":;.,") + 1);  // the last one may have been copied, too
+  if (contains(kHangWords, lower_case(word))) {
+    return kHangCode;
+  }
+  const bool is_one_word = std::ranges::all_of(word, is_letter_or_digit);
+  return is_one_word ? code_of(word, /*counts_signals=*/false) : std::nullopt;
 }
 
 /// The exit code that is somewhere in a line, as in `[rank 0] failed (exitcode: 1) of binary: /usr/bin/python3`.
@@ -121,10 +132,11 @@ std::vector<MessageRow> find_rows(const std::string& text) {
 Result<int> explain_message(const std::string& text, const std::vector<MessageRow>& found, bool is_json) {
   if (found.empty()) {
     const std::string shown = "'" + shortened(text, 200) + "'";
-    return Error{ErrorKind::BadUsage, text.find(' ') == std::string::npos
-                                          ? shown + " is no program here, no exit code and no message of muster"
-                                          : "no message of this version of muster is like " + shown +
-                                                "; is it one of the program's or of PyTorch's?"};
+    return Error{ErrorKind::BadUsage,
+                 text.find(' ') == std::string::npos
+                     ? shown + " is no program here, no exit code and no message of muster" + kKnownForms
+                     : "no message of this version of muster is like " + shown +
+                           "; is it one of the program's or of PyTorch's?"};
   }
   json::array documents;
   std::string answer;
@@ -146,6 +158,20 @@ bool has_words_alone(const CommandLine& line) {
          std::ranges::all_of(front, [](const std::string& word) { return word == "explain" || word == "--json"; });
 }
 
+/// Explains a word that is a word of the messages and a program in PATH, too, such as `timeout`. Empty: it is none, or a
+/// file here.
+std::optional<Result<int>> explain_ambiguous(const std::string& word, bool is_json) {
+  const std::vector<MessageRow> found =
+      ::access(word.c_str(), F_OK) == 0 ? std::vector<MessageRow>() : find_word(word, known_messages());
+  if (found.empty()) {
+    return std::nullopt;
+  }
+  auto printed = explain_message(word, found, is_json);
+  return !printed || is_json
+             ? std::move(printed)
+             : print("\nFor the values of the program '" + word + "': muster explain -- " + word + "\n");
+}
+
 }  // namespace
 
 std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::string& search_path) {
@@ -153,10 +179,10 @@ std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::s
     return std::nullopt;
   }
   const std::string& word = line.program.front();
-  if (::access(word.c_str(), F_OK) == 0 || find_executable(word, search_path)) {
-    return std::nullopt;
-  }
   const bool is_json = is_on(line.settings, "json");
+  if (::access(word.c_str(), F_OK) == 0 || find_executable(word, search_path)) {
+    return line.program.size() == 1 ? explain_ambiguous(word, is_json) : std::nullopt;
+  }
   const std::string question = question_of(line);
   if (const auto code = exit_code_in(question)) {
     return explain_exit_code(*code, is_json);

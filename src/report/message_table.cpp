@@ -121,7 +121,7 @@ std::string meaning_of(const TableRow& row) {
   constexpr std::ptrdiff_t kFewBlanks = 6;
   std::string own = plain(row.cells.back());
   if (row.cells.size() > 2) {  // a symptom, with its meaning and what to do
-    return "It means " + plain(row.cells[1]) + ". " + own;
+    return plain(row.cells[1]) + " " + own;
   }
   if (std::ranges::count(own, ' ') < kFewBlanks) {
     own.append(own.empty() || row.introduction.empty() ? "" : " ").append(trim(plain(row.introduction)));
@@ -298,7 +298,10 @@ std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeH
 
 std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows) {
   std::vector<MessageRow> found;
-  const std::vector<std::string> words = split(lower_case(std::string(text)), ' ');
+  std::vector<std::string> words = split(lower_case(std::string(text)), ' ');
+  for (std::string& word : words) {
+    word.resize(word.find_last_not_of(":;.,") + 1);
+  }
   for (const MessageRow& row : rows) {
     const auto message = std::ranges::find_if(row.messages, [&](const std::string& one) {
       return one.find(' ') == std::string::npos && std::ranges::find(words, lower_case(one)) != words.end();

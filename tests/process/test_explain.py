@@ -52,6 +52,10 @@ def test_a_signal_is_the_exit_code_of_its_death(muster):
         (["failed (exitcode: -11) local_rank: 0 (pid: 30) of binary: /usr/bin/python3"], 139),
         (["the container exited with code 137"], 137),
         (["exit 1"], 1),
+        (["69:"], 69),
+        (["sigkill"], 137),
+        (["hang"], 86),
+        (["Hangs"], 86),
         (["returncode=1"], 1),
         (["srun: error: gpu-7: task 3: Exited with exit code 9"], 9),
         (["signal 9"], 137),
@@ -81,6 +85,11 @@ def test_an_exit_code_is_known_in_the_words_of_others(muster, words, code):
         (["stopped by muster: ranks 0-1"], "stopped by muster: ranks"),
         (["[gpu-17] muster: stopped by muster: ranks 0-1"], "stopped by muster: ranks"),
         (["failed", "first"], "failed first"),
+        (["OOM"], "OOM"),
+        (["oom:"], "OOM"),
+        (["disk full"], "disk full"),
+        (["ncclSystemError"], "ncclSystemError"),
+        (["NCCLSYSTEMERROR"], "ncclSystemError"),
         (["Evicted"], "Evicted"),
         (["preempted"], "Preempted"),
         (["Preempting"], "Preempting"),
@@ -95,6 +104,28 @@ def test_a_message_or_a_word_is_found(muster, words, begins):
 
     assert text.startswith(f"a message like: {begins}")
     assert "(docs/" in text
+
+
+def test_a_meaning_is_whole_sentences(muster):
+    assert "\n  The GPU had no memory left. Use " in answer(muster, "CUDA out of memory")
+
+
+def test_a_word_of_the_messages_that_is_a_program_too_is_answered_with_the_other_way(muster):
+    text = answer(muster, "timeout")
+
+    assert text.startswith("a message like: timeout")
+    assert text.endswith("\nFor the values of the program 'timeout': muster explain -- timeout\n")
+    assert isinstance(json.loads(answer(muster, "--json", "timeout")), list)
+    assert is_table(answer(muster, "--", "timeout"))
+    assert is_table(answer(muster, "timeout", "5", "true"))
+
+
+def test_a_word_without_a_row_says_which_are_known(muster):
+    assert "known are codes such as 69, signals such as SIGKILL" in muster.run("explain", "nonsense-here").err.text
+
+
+def test_no_report_of_a_job_says_what_75_is(muster):
+    assert "or 'muster last' found no report" in answer(muster, "no report of a job of this user is kept")
 
 
 def test_an_exit_code_in_a_meaning_is_explained_too(muster):

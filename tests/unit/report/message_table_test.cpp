@@ -27,7 +27,7 @@ the file.
 
 | You see | It means | Do |
 |---|---|---|
-| `no room` or `Full` | [a full](disk.md) disk | Make room. |
+| `no room` or `Full` | [A full](disk.md) disk. | Make room. |
 
 | Exit code | What it means | Where to look | What to do |
 |---|---|---|---|
@@ -59,7 +59,7 @@ TEST(MessagePage, HasTheSymptomsAsMessages) {
   const MessageRow row = read_message_page(kPage, "a.md").at(2);
 
   EXPECT_EQ(row.messages, (std::vector<std::string>{"no room", "Full"}));
-  EXPECT_EQ(row.meaning, "It means a full disk. Make room.");
+  EXPECT_EQ(row.meaning, "A full disk. Make room.");
 }
 
 TEST(MessagePage, OfTornTablesGivesWhatIsThere) {
