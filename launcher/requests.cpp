@@ -371,9 +371,14 @@ std::optional<std::string> nearest_command(const std::string& word) {
   for (const Subcommand& one : subcommands()) {
     names.emplace_back(one.name);
   }
-  constexpr std::size_t kTellingLetters = 4;  // shorter words are near to too much
+  for (const CompatLauncher& compat : compat_launchers()) {
+    names.push_back(command_of(compat));
+  }
+  names.insert(names.end(), {"help", "version"});
+  constexpr std::size_t kTellingLetters = 3;  // shorter words are near to too much
   const bool is_name = word.size() >= kTellingLetters && word.find_first_of("./") == std::string::npos;
-  return is_name ? nearest_name(word, names) : std::nullopt;
+  const auto near = is_name ? nearest_name(word, names) : std::nullopt;
+  return near == "help" || near == "version" ? "--" + *near : near;
 }
 
 namespace {

@@ -162,3 +162,18 @@ def test_a_named_pipe_takes_a_report_under_the_filter_of_old_docker(muster, work
     assert job.code == 0, job.words()
     assert b'"verdict"' in os.read(reader, 65536)
     os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        ("statsu", "status"), ("torchrn", "torchrun"), ("mpirn", "mpirun"), ("lst", "last"), ("dmp", "dump"), ("helpp", "--help"),
+        ("accelerat", "accelerate launch"), ("nosuch", None), ("xyz", None),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_command_gets_the_nearest_one(muster, word, near):
+    job = muster.run(word)
+
+    assert job.code == 127
+    said = f"cannot run '{word}': not found in PATH; did you mean 'muster {near}'?" if near else "did you mean 'muster"
+    assert (said in job.err.text) == (near is not None), job.err.text
