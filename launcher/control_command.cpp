@@ -1,4 +1,5 @@
 // Answers `muster status`, `stacks`, `stop` and `suspend` (docs/control.md), and sets up the workers on HAI.
+#include "base/display_text.hpp"
 #include "base/text.hpp"
 #include "control/control.hpp"
 #include "control/status.hpp"
@@ -6,6 +7,7 @@
 #include "hang/evidence.hpp"
 #include "options/settings.hpp"
 #include "options/syntax.hpp"
+#include "output/byte_sink.hpp"
 #include "plan/make_plan.hpp"
 #include "process/inherited.hpp"
 #include "subcommands.hpp"
@@ -14,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <thread>
 
 namespace muster {
@@ -53,7 +56,8 @@ constexpr Option help_option(const char* section) {
 constexpr auto kStatusTable = std::to_array<Option>({
     job_option("Status",
                "The job: its id, or the pid of muster. Without it all jobs are listed where several run here."),
-    {"watch", nullptr, "Status", "Show it anew every two seconds, until the job ends.",
+    {"watch", nullptr, "Status",
+     "Show it anew every two seconds, until the job ends: on a terminal as much as has room.",
      kInto<&ControlOptions::is_watching, read_whether_on>},
     {"json", nullptr, "Status", "Print JSON: the answer of the job, or {\"jobs\": [...]} where several run here.",
      kInto<&ControlOptions::is_json, read_whether_on>},
@@ -152,17 +156,45 @@ std::string describe_stacks(const json::object& answer) {
          (nccl != nullptr && nccl->is_string() ? one_line(std::string(nccl->get_string()), kMostBytes) + "\n" : "");
 }
 
-/// Prints the status repeatedly until the job ends or the terminal closes.
-Result<int> watch(const control::FoundAgent& agent) {
-  const std::string before_table = is_terminal(STDOUT_FILENO) ? kRepaint : "";
+/// The lines that have room on a terminal of this size, each cut at its width. The cursor takes the last row.
+std::string fit_to(const WindowSize& size, const std::string& text) {
+  const std::vector<std::string> lines = split(text, '\n');  // the last one is empty: it is the cursor's
+  const std::size_t rows = size.rows > 1 ? size.rows : lines.size();
+  const std::size_t shown = lines.size() > rows ? rows - 2 : lines.size() - 1;
+  std::string fitted;
+  for (const std::string& line : std::span(lines).first(shown)) {
+    std::size_t end = line.size();
+    while (size.columns > 0 && columns_of_text(std::string_view(line).substr(0, end)) > size.columns) {
+      do {
+        --end;
+      } while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U);  // inside of a character
+    }
+    fitted += line.substr(0, end) + "\n";
+  }
+  const std::size_t more = lines.size() - 1 - shown;
+  return fitted + (more > 0 ? "... " + std::to_string(more) + " more\n" : "");
+}
+
+/// Prints the status repeatedly until the job ends or the terminal closes. `is_redrawn`: each in the place of the last.
+Result<int> watch(const control::FoundAgent& agent, bool is_redrawn) {
   while (true) {
     const auto answer = control::ask(agent, control::StatusRequest{}, kAnswerTimeout);
     if (!answer) {
       return print(answer.error().message + "\n");
     }
-    TRY(print(before_table + describe_status(*answer)));
+    const WindowSize size = window_size_of(STDOUT_FILENO).value_or(WindowSize());
+    const std::string table = describe_status(*answer);
+    TRY(print(is_redrawn ? kRepaint + fit_to(size, table) : table));
     std::this_thread::sleep_for(kBetweenTables);
   }
+}
+
+Result<int> list_jobs(const std::vector<control::FoundAgent>& jobs, bool is_json) {
+  const bool has_silent = std::ranges::any_of(jobs, &control::FoundAgent::is_silent);
+  return print(
+      is_json ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
+              : control::jobs_table(jobs, control::now_since_1970()) + "Of one of them: muster status --job PID\n" +
+                    (has_silent ? "A job that does not answer ends by 'kill PID', also one that stands still\n" : ""));
 }
 
 }  // namespace
@@ -188,18 +220,14 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   const bool takes_any = line.command == Command::Status && !options.job;
   const auto jobs = takes_any ? control::all_jobs(found) : std::vector<control::FoundAgent>();
   if (jobs.size() > 1) {
-    const bool has_silent = std::ranges::any_of(jobs, &control::FoundAgent::is_silent);
-    return print(
-        options.is_json
-            ? pretty_json(json::object{{"jobs", control::jobs_document(jobs)}})
-            : control::jobs_table(jobs, control::now_since_1970()) + "Of one of them: muster status --job PID\n" +
-                  (has_silent ? "A job that does not answer ends by 'kill PID', also one that stands still\n" : ""));
+    return list_jobs(jobs, options.is_json);
   }
   const bool is_others = jobs.size() == 1 && jobs.front().peer.uid != found.asker;  // status alone takes such a job
   const auto wanted = is_others ? std::optional(std::to_string(jobs.front().pid)) : options.job;
   const auto agent = TRY(control::choose_agent(found, wanted));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {
-    return watch(agent);
+    const std::string kind = snapshot.variable("TERM").value_or("dumb");
+    return watch(agent, is_terminal(STDOUT_FILENO) && kind != "dumb");
   }
   const auto answer = TRY(control::ask(agent, request, kAnswerTimeout));
   return print(options.is_json                   ? pretty_json(json::value(answer))

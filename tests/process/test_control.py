@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from support.deadlines import HANG, limit_of, promise, wait_until
-from support.muster import ROOT
+from support.muster import ROOT, binary
 
 WITH_MODULE = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
 TRAINING = ROOT / "tests" / "workers" / "train_and_save.py"
@@ -553,6 +553,22 @@ def test_a_program_that_never_answers_is_killed_before_the_grace_is_over(muster)
     assert re.fullmatch(r"suspended \(SIGTERM\): nobody had saved or ended with 0 [\d.]+ s after the notice", job.report["reason"])
     assert not folder.exists()
     muster.assert_no_survivors()
+
+
+def test_status_watch_shows_what_has_room(muster, terminal):
+    job = muster.start("--nproc-per-node=6", "--", "sh", "-c", "echo ready; exec sleep 600")
+    wait_until(lambda: job.out.text.count("ready") == 6, "six workers")
+    command = f"stty rows 6 cols 20; exec {binary()} status --watch --job={job.guard()}"
+    shown, plain = (terminal("sh", "-c", command, env={"TERM": kind}) for kind in ("xterm", "dumb"))
+
+    shown.screen.wait_for("more")
+    wait_until(lambda: plain.screen.text.count("running") > 12, "two tables")
+
+    job.signal(signal.SIGTERM)
+    job.end()
+    first = shown.screen.text.split("\033[H\033[J")[1].split("\r\n")
+    assert first[4:] == ["... 5 more", ""] and max(map(len, first)) <= 20, first
+    assert "\033" not in plain.screen.text and "more" not in plain.screen.text
 
 
 def test_status_watch_into_a_pipe_writes_no_escape_sequences(muster):
