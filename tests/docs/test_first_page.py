@@ -18,6 +18,12 @@ def test_it_is_short_and_begins_with_a_picture_and_a_report_of_a_hang():
     assert "the job has not moved for" in first_screen
 
 
+def test_it_counts_the_platforms_that_muster_reads():
+    known = re.findall(r"^  PLATFORM\(", (ROOT / "src/platforms/platform.hpp").read_text(), re.MULTILINE)
+
+    assert f"muster reads {len(known)} platforms" in README.read_text()
+
+
 def test_each_row_of_the_comparison_names_a_test_or_a_bench():
     rows = [line for line in section(README.read_text(), "How it differs").splitlines() if line.startswith("| ")]
     shown = [row.split("|")[-2].strip() for row in rows[1:]]
