@@ -156,6 +156,19 @@ std::string describe_stacks(const json::object& answer) {
          (nccl != nullptr && nccl->is_string() ? one_line(std::string(nccl->get_string()), kMostBytes) + "\n" : "");
 }
 
+/// The characters of the line that have room in so many columns.
+std::string_view cut_at(std::size_t columns, std::string_view line) {
+  std::size_t end = 0;
+  while (end < line.size()) {
+    const std::size_t next = end + std::max(utf8_sequence(line.substr(end)), std::size_t{1});
+    if (columns_of_text(line.substr(0, next)) > columns) {
+      break;
+    }
+    end = next;
+  }
+  return line.substr(0, end);
+}
+
 /// The lines that have room on a terminal of this size, each cut at its width. The cursor takes the last row.
 std::string fit_to(const WindowSize& size, const std::string& text) {
   const std::vector<std::string> lines = split(text, '\n');  // the last one is empty: it is the cursor's
@@ -163,13 +176,7 @@ std::string fit_to(const WindowSize& size, const std::string& text) {
   const std::size_t shown = lines.size() > rows ? rows - 2 : lines.size() - 1;
   std::string fitted;
   for (const std::string& line : std::span(lines).first(shown)) {
-    std::size_t end = line.size();
-    while (size.columns > 0 && columns_of_text(std::string_view(line).substr(0, end)) > size.columns) {
-      do {
-        --end;
-      } while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U);  // inside of a character
-    }
-    fitted += line.substr(0, end) + "\n";
+    fitted.append(size.columns > 0 ? cut_at(size.columns, line) : line) += '\n';
   }
   const std::size_t more = lines.size() - 1 - shown;
   return fitted + (more > 0 ? "... " + std::to_string(more) + " more\n" : "");
@@ -217,14 +224,12 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   TRY(read_rows(options, find_subcommand(line.command)->options().options, line.settings));
   const auto request = TRY(request_of(line.command, options));
   const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
-  const bool takes_any = line.command == Command::Status && !options.job;
-  const auto jobs = takes_any ? control::all_jobs(found) : std::vector<control::FoundAgent>();
+  const bool lists_all = line.command == Command::Status && !options.job;
+  const auto jobs = lists_all ? control::all_jobs(found) : std::vector<control::FoundAgent>();
   if (jobs.size() > 1) {
     return list_jobs(jobs, options.is_json);
   }
-  const bool is_others = jobs.size() == 1 && jobs.front().peer.uid != found.asker;  // status alone takes such a job
-  const auto wanted = is_others ? std::optional(std::to_string(jobs.front().pid)) : options.job;
-  const auto agent = TRY(control::choose_agent(found, wanted));
+  const auto agent = TRY(control::choose_agent(found, options.job));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {
     const std::string kind = snapshot.variable("TERM").value_or("dumb");
     return watch(agent, is_terminal(STDOUT_FILENO) && kind != "dumb");

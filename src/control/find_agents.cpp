@@ -417,18 +417,15 @@ namespace {
 /// Says why none of several jobs, or of no jobs, is meant; below it stands their table.
 Error no_choice(const Found& found, const std::vector<FoundAgent>& chosen, const std::optional<std::string>& wanted) {
   const std::vector<FoundAgent> jobs = chosen.empty() ? all_jobs(found) : chosen;
-  if (jobs.empty()) {
+  if (jobs.empty() || (chosen.empty() && !wanted)) {
     return no_job(found, "no job of muster runs here");
   }
   Error error = no_job(found, "no job '" + wanted.value_or("") + "' runs here");
-  error.message += "; these jobs do:";
-  if (!wanted && chosen.empty()) {
-    error = {ErrorKind::BadUsage, "only jobs of other users run here; choose one with --job PID:"};
-  } else if (!chosen.empty()) {
+  if (!chosen.empty()) {
     const std::string called = wanted ? " called '" + *wanted + "'" : "";
-    error = {ErrorKind::BadUsage, count_of(chosen.size(), "job") + called + " run here; choose one with --job PID:"};
+    error = {ErrorKind::BadUsage, count_of(chosen.size(), "job") + called + " run here; choose one with --job PID"};
   }
-  error.message += "\n" + jobs_table(jobs, now_since_1970());
+  error.message += (chosen.empty() ? "; these jobs do:\n" : ":\n") + jobs_table(jobs, now_since_1970());
   error.message.pop_back();  // the line's end
   return error;
 }
@@ -462,7 +459,7 @@ std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std:
   chosen = one_of_each_job(chosen);
   // Another user chooses the id of their job, but not its pid.
   const auto is_own = [&](const FoundAgent& agent) { return agent.peer.uid == found.asker; };
-  if (!wanted || std::any_of(chosen.begin(), chosen.end(), is_own)) {
+  if (std::any_of(chosen.begin(), chosen.end(), is_own)) {
     std::erase_if(chosen,
                   [&](const FoundAgent& agent) { return !is_own(agent) && wanted != std::to_string(agent.pid); });
   }

@@ -145,7 +145,7 @@ TEST(ChoiceOfAJob, TakesTheNumberOfAStepsJob) {
   EXPECT_FALSE(choose_agent(found, "47"));
 }
 
-std::vector<std::string> refusal_of(const Found& found, const std::optional<std::string>& wanted) {
+std::vector<std::string> refusal_of(const Found& found, const std::string& wanted) {
   return split(choose_agent(found, wanted).error().message, '\n');
 }
 
@@ -215,9 +215,7 @@ TEST(ChoiceOfAJob, PrefersTheAskersOwnToAnotherUsersOfItsName) {
   EXPECT_EQ(choose_agent(found, "7")->pid, 7);
   EXPECT_EQ(all_jobs(found).size(), 2U) << "both are listed";
   found.agents.pop_back();
-  EXPECT_EQ(refusal_of(found, std::nullopt).front(), "only jobs of other users run here; choose one with --job PID:");
-  EXPECT_NE(refusal_of(found, std::nullopt).back().find("  1 "), std::string::npos);
-  EXPECT_EQ(choose_agent(found, "7")->pid, 1) << "it is named";
+  EXPECT_EQ(choose_agent(found, std::nullopt)->pid, 1);
 }
 
 // --- Whose socket it is -------------------------------------------------------------------------
