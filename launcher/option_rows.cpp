@@ -76,7 +76,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"fill-arguments", nullptr, "Job", "Replace placeholders such as {global_rank} in the program's arguments.",
      kInto<&JobRequest::fills_arguments, read_whether_on>},
     {"success-roles", "ROLES", "Job",
-     "The job succeeds when all processes of these roles end with 0, such as chief,evaluator. Default: what the "
+     "The job succeeds when all processes of these roles end with exit code 0, such as chief,evaluator. Default: what "
+     "the "
      "mode says.",
      kInto<&JobRequest::success_roles, read_success_roles>},
     {"store", "WHO", "Job",
@@ -156,7 +157,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "auto strict full links strict,full strict,links strict,full,links off"},
     {"preflight-command", "COMMAND", "Several nodes",
      "Command that /bin/sh runs on each node before the workers start, and again after a failure. If its exit code "
-     "is not 0, the node does not take part; if the job cannot run without this node, it ends with 69. muster "
+     "is not 0, the node does not take part; if the job cannot run without this node, it ends with exit code 69. "
+     "muster "
      "fills in {devices}, {node_rank} and others.",
      kInto<&GangOptions::preflight_command, read_text>},
     {"preflight-timeout", "SECONDS", "Several nodes",
@@ -191,7 +193,8 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "does not wait before the first restart. Default: 1.",
      kInto<&RestartPolicy::backoff, read_seconds>},
     {"no-progress-limit", "N", "Restarting",
-     "Number of attempts in a row without progress after which the job ends with 93; 0: no limit. Default: 3.",
+     "Number of attempts in a row without progress after which the job ends with exit code 93; 0: no limit. Default: "
+     "3.",
      kInto<&RestartPolicy::no_progress_limit, read_number<0, 1'000'000, "a number of attempts">>},
     {"progress-file", "FILE", "Restarting",
      "An attempt made progress if this file has changed. Without this option, an attempt made no progress if it "
@@ -225,10 +228,10 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "More signals that ask the job to end, besides SIGTERM, SIGINT, SIGHUP and SIGQUIT, such as SIGUSR1,SIGUSR2.",
      kInto<&RunOptions::stop_signals, StopSignals::read>},
     {"on-early-exit", "WHAT", "Stopping",
-     "When a rank ends with 0 while others run: wait for the others (the default), or fail.",
+     "When a rank ends with exit code 0 while others run: wait for the others (the default), or fail.",
      kInto<&GangOptions::on_early_exit, read_word<"wait or fail", OnEarlyExit::Wait, OnEarlyExit::Fail>>, "wait fail"},
     {"early-exit-timeout", "SECONDS", "Stopping",
-     "How long the other ranks may run after the first one has ended with 0. Default: no limit with "
+     "How long the other ranks may run after the first one has ended with exit code 0. Default: no limit with "
      "--on-early-exit wait, 10 with --on-early-exit fail.",
      kInto<&GangOptions::early_exit_timeout, read_positive_seconds>},
     {"hang-report", "SECONDS", "Hangs",
@@ -399,7 +402,7 @@ constexpr std::string_view kNoConfiguration =
     "muster has no configuration file; each option can be a variable instead: MUSTER_LOG_DIR for --log-dir";
 
 constexpr auto kRemarks = std::to_array<OptionRemark>({
-    {"standalone", "without options about nodes the job is this machine alone: leave it out"},
+    {"standalone", "without options about nodes the job has only this machine: leave this option out"},
     {"config", kNoConfiguration},
     {"config-file", kNoConfiguration},
     {"rdzv-backend", kOfTorchrun},

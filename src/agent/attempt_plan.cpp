@@ -58,7 +58,7 @@ void log_start_method(const JobPlan& job, const AgreedMethod& method, const Plac
   const ChosenMode& mode = method.index == 0 ? job.input->mode : job.others.at(method.index - 1).mode;
   std::vector<std::string> reasons;
   if (const std::string& only_mpirun = mode.mpirun.only_mpirun.value; !only_mpirun.empty()) {
-    reasons.push_back(only_mpirun + " is for mpirun alone");
+    reasons.push_back("only mpirun understands " + only_mpirun);
   }
   reasons.insert(reasons.end(), method.why_not.begin(), method.why_not.end());
   log_info("ranks of MPI start by way of " + std::string(name_of(mode.method.value())) +

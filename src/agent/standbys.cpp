@@ -348,7 +348,9 @@ void Standbys::take_answer(const std::string& answer) {
   const bool has_answered = answer == "ready" || answer.starts_with("no ");
   const std::size_t worker = making_->worker;
   if (!making_->probe) {
-    end_making(worker, answer == "ready" ? "" : has_answered ? answer.substr(3) : "it ended while it imported");
+    end_making(worker, answer == "ready" ? ""
+                       : has_answered    ? answer.substr(3)
+                                         : "the standby ended during its imports");
     return;
   }
   making_.reset();

@@ -29,8 +29,8 @@ void warn_of_shared_server(const rank_table::Table& table, std::size_t own) {
       }));
   if (pods > 1) {
     log_info(count_of(pods, "pod") + " of the rank table share the server '" + server +
-             "', which can have one pod_ip: MindSpore's scheduler finds the ranks of the first of them "
-             "alone, and gives the others ranks that may not be those of the table");
+             "', which can have one pod_ip: MindSpore's scheduler finds only the ranks of the first pod, "
+             "and gives the other pods ranks that may not be those of the table");
   }
 }
 
@@ -170,7 +170,7 @@ std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged, con
     return {};
   }
   if (!decision->applies) {
-    log_info("starting without the route plan on all nodes: " + decision->reason);
+    log_info("all nodes start without the route plan, because " + decision->reason);
     return {};
   }
   log_info("the ranks are those of the route plan that all nodes have");

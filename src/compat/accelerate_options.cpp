@@ -68,17 +68,19 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"fp8_override_linear_precision", '\0', "WHETHER,WHETHER,WHETHER", Same,
      "ACCELERATE_FP8_OVERRIDE_FPROP, ACCELERATE_FP8_OVERRIDE_DGRAD, ACCELERATE_FP8_OVERRIDE_WGRAD"},
     {"deepspeed_hostfile", '\0', "FILE", Better,
-     "muster starts these hosts through ssh. muster ignores the file with --deepspeed_multinode_launcher standard or "
-     "nossh, and if a platform already starts muster on this number of nodes."},
+     "muster starts one agent on each of these hosts, through ssh. muster ignores the file with "
+     "--deepspeed_multinode_launcher standard or nossh, and if a platform already starts muster on as many nodes as "
+     "the "
+     "file has hosts."},
     {"deepspeed_inclusion_filter", '\0', "NODES", Same, "The job uses only these hosts and devices of the hostfile."},
     {"deepspeed_exclusion_filter", '\0', "NODES", Same,
      "The job does not use these hosts and devices of the hostfile."},
     {"deepspeed_multinode_launcher", '\0', "NAME", Better,
-     "With standard or nossh, you start muster on each node yourself. With any other value, muster starts the hosts of "
-     "the hostfile through ssh or --remote-shell."},
+     "With standard or nossh, you start muster on each node yourself. With any other value, muster starts one agent "
+     "on each host of the hostfile, through ssh or --remote-shell."},
     {"mpirun_hostfile", '\0', "FILE", Better,
-     "muster starts these hosts through ssh, without mpirun. If a platform already starts muster on this number of "
-     "nodes, muster ignores the file."},
+     "muster starts one agent on each of these hosts, through ssh and without mpirun. If a platform already starts "
+     "muster on as many nodes as the file has hosts, muster ignores the file."},
     {"use_xpu", '\0', nullptr, Ignored, kOld},
     {"use_mps_device", '\0', nullptr, Ignored, kOld},
     {"ipex", '\0', nullptr, Ignored, "accelerate 1.15 no longer has this option"},

@@ -15,8 +15,8 @@ namespace {
 using enum OptionSupport;
 
 constexpr const char* kHostOptions =
-    "muster starts these hosts through ssh. If a platform already starts muster on this number of nodes, muster "
-    "ignores the list.";
+    "muster starts one agent on each of these hosts, through ssh. If a platform already starts muster on as many nodes "
+    "as the list has hosts, muster ignores the list.";
 
 constexpr CompatOption naming_program(CompatOption row) {
   row.has_one_dash = true;
@@ -28,8 +28,8 @@ constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
     option("host", 'H', "HOSTS", Same, kHostOptions),
     behind_one_dash(option("host", '\0', "HOSTS", Same, "Does the same as --host."), "host"),
     option("hostfile", '\0', "FILE", Better,
-           "Each line of the file has one host. muster starts these hosts through ssh. If a platform already starts "
-           "muster on this number of nodes, muster ignores the file."),
+           "Each line of the file has one host. muster starts one agent on each of these hosts, through ssh. If a "
+           "platform already starts muster on as many nodes as the file has hosts, muster ignores the file."),
     option("include", '\0', "HOSTS", Same, "The job uses only these hosts of the hostfile, in the order of this list."),
     option("exclude", '\0', "HOSTS", Same, "The job uses all hosts of the hostfile except these."),
     option("num_nodes", '\0', "N", Same, "The job uses only the first N hosts of the hostfile."),

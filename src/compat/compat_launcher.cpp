@@ -97,7 +97,7 @@ Result<> check_subcommand(const CompatNames& words) {
   }
   const std::string name = words.compat.name;
   const bool is_other = !words.tokens.empty() && !words.tokens.front().starts_with('-');
-  return Error{ErrorKind::BadUsage, "'muster " + name + "' knows '" + words.compat.subcommand + "' alone: " +
+  return Error{ErrorKind::BadUsage, "'muster " + name + "' knows only the command '" + words.compat.subcommand + "': " +
                                         (is_other ? "for '" + words.tokens.front() + "' start " + name + " itself"
                                                   : "write 'muster " + command_of(words.compat) + "'")};
 }
@@ -262,7 +262,7 @@ std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& 
   }
   for (const Decision& decision : cluster.decisions) {
     if (decision.field == "nodes.count") {
-      notices.push_back(original_of(*line.compat) + " alone would run on one node: taking " + decision.value +
+      notices.push_back(original_of(*line.compat) + " itself would run on one node: taking " + decision.value +
                         " from " + decision.source);
     }
   }

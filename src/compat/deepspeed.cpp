@@ -25,9 +25,11 @@ constexpr const char* kDeepspeedElastic =
 
 constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
     {"hostfile", 'H', "FILE", Better,
-     "muster starts these hosts through ssh. With --no_ssh the file gives the number of nodes, and the slots of this "
-     "node. If a platform already starts muster on this number of nodes, muster ignores the file. There is no default "
-     "file."},
+     "muster starts one agent on each of these hosts, through ssh. With --no_ssh the file gives the number of nodes, "
+     "and "
+     "the slots of this node. If a platform already starts muster on as many nodes as the file has hosts, muster "
+     "ignores "
+     "the file. There is no default file."},
     {"include", 'i', "NODES", Same,
      "Hosts of the hostfile and their devices, such as a@b:0,2. Without a hostfile, localhost:0,1 means devices of "
      "this node, with the numbers that CUDA_VISIBLE_DEVICES (or the same variable for other devices) has."},

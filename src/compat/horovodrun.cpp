@@ -64,8 +64,9 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
            "this option, it fills all slots."),
     behind_one_dash(option("np", 'n', "N", Better, "Does the same as --num-proc."), "num-proc"),
     option("hosts", 'H', "HOSTS", Better,
-           "muster starts these hosts through ssh. If a platform already starts muster on this number of nodes, muster "
-           "ignores the list."),
+           "muster starts one agent on each of these hosts, through ssh. If a platform already starts muster on as "
+           "many nodes "
+           "as the list has hosts, muster ignores the list."),
     option("hostfile", '\0', "FILE", Better, "The hosts of the job, one on each line of the file."),
     behind_one_dash(option("hostfile", '\0', "FILE", Better, "Does the same as --hostfile."), "hostfile"),
     option("gloo", '\0', nullptr, Refused, kOverMpi),

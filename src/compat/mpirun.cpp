@@ -25,8 +25,9 @@ constexpr const char* kCount =
 constexpr const char* kPerNode = "Number of processes on each node. With -np, no node gets more than N.";
 
 constexpr const char* kHosts =
-    "muster starts these hosts through ssh. If a platform already starts muster on this number of nodes, muster "
-    "ignores the list. A host without a number has one slot for each accelerator, or with -np an even share of the "
+    "muster starts one agent on each of these hosts, through ssh. If a platform already starts muster on as many nodes "
+    "as the list has hosts, muster ignores the list. A host without a number has one slot for each accelerator, or "
+    "with -np an even share of the "
     "processes.";
 
 constexpr const char* kShown = "mpirun prints this. For ranks that muster itself starts, 'muster plan' shows it.";

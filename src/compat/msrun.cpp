@@ -266,7 +266,7 @@ Result<> translate_msrun(Translation& t) {
   // Without --join, msrun returns at once.
   const auto join = t.find("join");
   if (!join) {
-    t.line.notices.emplace_back("waiting for the workers, where msrun without --join=True would not");
+    t.line.notices.emplace_back("waiting for the workers; msrun without --join=True would not wait");
   } else if (join->value == "False" || join->value == "false") {
     t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" + join->value +
                              ": somebody must see when one fails");

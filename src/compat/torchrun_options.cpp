@@ -226,10 +226,10 @@ constexpr const char* kNoEtcd = "muster needs no etcd";
 
 constexpr auto kKeys = std::to_array<CompatOption>({
     {"timeout", '\0', "SECONDS", Better,
-     "How long muster waits for all nodes. It also counts with c10d, where join_timeout takes precedence.",
+     "How long muster waits for all nodes. It also counts with c10d, but there join_timeout takes precedence.",
      "gang-timeout"},
     {"join_timeout", '\0', "SECONDS", Better,
-     "Does the same as timeout. It also counts with static, where timeout takes precedence.", "gang-timeout"},
+     "Does the same as timeout. It also counts with static, but there timeout takes precedence.", "gang-timeout"},
     {"last_call_timeout", '\0', "SECONDS", Same, "How long muster waits for more nodes after MIN nodes have come.",
      "last-call"},
     {"keep_alive_interval", '\0', "SECONDS", Better,

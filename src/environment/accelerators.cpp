@@ -222,7 +222,7 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
   if (hip && cuda && hip->value != cuda->value && snapshot.devices.nvidia == 0) {
     return Error{ErrorKind::BadEnvironment, "HIP_VISIBLE_DEVICES is '" + hip->value +
                                                 "' but CUDA_VISIBLE_DEVICES is '" + cuda->value +
-                                                "': HIP goes by its own alone; leave one of them out"};
+                                                "': HIP reads only HIP_VISIBLE_DEVICES; leave one of them out"};
   }
   return {};
 }

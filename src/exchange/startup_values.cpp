@@ -138,7 +138,7 @@ std::string why_not(const ChosenMode& mode, const StartupFacts& facts) {
     return "there is no folder for its files (TMPDIR names another place)";
   }
   if (facts.run.job.gang.config.job.most_nodes > 1 && !facts.run.job.gang.key && needs_token(mode)) {
-    return "it needs a token where there are several nodes (--token-file)";
+    return "a job of several nodes needs a token for this (--token-file)";
   }
   return mode.method == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}, facts)
                                       : why_not_found({"mpirun"}, facts);

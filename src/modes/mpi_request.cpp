@@ -100,12 +100,12 @@ Result<> check_method(const MpiRequest& request) {
   const std::string pmix = request.only_pmix.value;
   const MpiStart start = request.start.value;
   if (!mpirun.empty() && !pmix.empty()) {
-    return Error{ErrorKind::BadUsage, mpirun + " is for mpirun alone, and " + pmix +
-                                          " for ranks that muster starts itself: leave one of them out"};
+    return Error{ErrorKind::BadUsage, "only mpirun understands " + mpirun + ", and " + pmix +
+                                          " is for ranks that muster starts itself: leave one of them out"};
   }
   const Sourced<std::string> given{name_of(start), request.start.source};
   if (start == MpiStart::Pmix && !mpirun.empty()) {
-    return wrong_value(given, "agent or ssh, because " + mpirun + " is for mpirun alone");
+    return wrong_value(given, "agent or ssh, because only mpirun understands " + mpirun);
   }
   const bool is_by_mpirun = start == MpiStart::Agent || start == MpiStart::Ssh;
   return is_by_mpirun && !pmix.empty()

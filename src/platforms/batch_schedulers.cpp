@@ -24,7 +24,7 @@ std::optional<int> only_position(const SlotList& list, const Same& is_same) {
 Error runs_alone(const BatchHosts& hosts, const std::string& where) {
   return Error{ErrorKind::BadEnvironment, hosts.list.source.name + " lists " + std::to_string(hosts.list.value.size()) +
                                               " hosts, and " + where + "; start muster on all of them by " +
-                                              hosts.advice + ", or give --nnodes 1 for this host alone"};
+                                              hosts.advice + ", or give --nnodes 1 for a job on this host only"};
 }
 
 Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot) {

@@ -322,18 +322,20 @@ std::string as_seen(const Counter& counter) {
 
 /// The remark about a single variable whose name speaks of nodes.
 std::string may_be_too_few(const Counter& counter, const PlatformFacts& facts) {
-  return as_seen(counter) + "no platform that muster knows sets it, and this job has " +
-         count_of(static_cast<std::size_t>(facts.nodes->value), "node") + "; --nnodes says how many there are";
+  return as_seen(counter) + "muster knows no platform that sets this variable, so this job has " +
+         count_of(static_cast<std::size_t>(facts.nodes->value), "node") + "; if the job has more nodes, give --nnodes";
 }
 
 Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& choice) {
   const std::string seen = as_seen(counter);
   const int nodes = facts.nodes->value;
   if (choice.platform == nullptr) {
-    return Error{ErrorKind::BadEnvironment,
-                 seen +
-                     "no platform that muster knows describes a job of several nodes, and this one would run alone; "
-                     "give --nnodes and what it then asks for, or --platform single if it is meant to"};
+    return Error{
+        ErrorKind::BadEnvironment,
+        seen +
+            "muster finds no platform that describes a job of several nodes, so each node would run its own job; "
+            "give --nnodes and the options that muster then asks for, or --platform single if each node should "
+            "run its own job"};
   }
   const std::string name = nodes == 1 ? "single" : choice.platform->name;
   const bool is_default = facts.nodes->source.kind == SourceKind::Default;

@@ -37,7 +37,7 @@ Result<> check_nodes_of_total(const PlatformFacts& facts, const Sourced<int>& to
                          "each node has one worker at least, and this one has " + std::to_string(slots.value));
   }
   if (facts.nodes->value == 1 && slots.value != total.value) {
-    return contradiction(slots, total, "one node has all workers of the job");
+    return contradiction(slots, total, "the job has one node, so both numbers must be equal");
   }
   return {};
 }

@@ -244,7 +244,7 @@ std::string describe_shell(const Snapshot& snapshot) {
   }
   return "this is task 0 of " + *tasks +
          " of 'srun --pty', and muster waits for the others: in its shell, --nnodes 1 (torchrun's --standalone) starts "
-         "the job on this node alone";
+         "the job only on this node";
 }
 
 /// Reads this node's devices of the job, unless a list limits those of this task.

@@ -149,7 +149,7 @@ Error no_node(const Sourced<int>& counted) {
   return Error{ErrorKind::BadEnvironment,
                counted.source.name + " is '" + std::to_string(counted.value) +
                    "', the pods of the tasks master and worker, and this pod is of another task, so it is no node of "
-                   "their job; say --platform single to start its program alone"};
+                   "their job; say --platform single to start the program of this pod on one node"};
 }
 
 Error unknown_task(const Tasks& tasks, const std::optional<Sourced<int>>& index, const Snapshot& snapshot) {

@@ -207,7 +207,7 @@ bool is_version_1(State&, const Item& item) {
 
 bool see_device_texts(State& state, const Item& item) {
   for (const std::string_view member : kDeviceTexts) {
-    see_all_devices(state, {0, item.rule.forms, AllDevices, member, is_number, "it as text", item.rule.code});
+    see_all_devices(state, {0, item.rule.forms, AllDevices, member, is_number, "this value as text", item.rule.code});
   }
   return false;
 }
@@ -219,7 +219,7 @@ bool see_super_pod_texts(State& state, const Item& item) {
     const json::object* pod = (*pods)[i].if_object();
     const json::value* id = pod == nullptr ? nullptr : pod->if_contains("super_pod_id");
     if (id != nullptr && (id->is_int64() || id->is_uint64())) {
-      add_at(state, item, "super_pod_list[" + std::to_string(i) + "].super_pod_id", id, "it as text");
+      add_at(state, item, "super_pod_list[" + std::to_string(i) + "].super_pod_id", id, "this value as text");
       return false;
     }
   }
@@ -249,23 +249,23 @@ constexpr Rule kRemarks[] = {
     {1, bit(Form::Version1), Root, "version", is_missing, "\"1.0\"", kInvalidTable},
     {1, kSuper, Root, "version", is_missing, "\"1.2\"", kInvalidTable},
     {1, kSuper, Root, "version", is_version_1, "\"1.2\", as there is a super_pod_list", kInvalidTable},
-    {1, kServers, Root, "server_count", is_missing, "how many servers are listed", kInvalidTable},
-    {1, kServers, Root, "version", is_number, "it as text", kInvalidTable},
-    {1, kServers, Root, "server_count", is_number, "it as text", kInvalidTable},
+    {1, kServers, Root, "server_count", is_missing, "the number of servers in the list", kInvalidTable},
+    {1, kServers, Root, "version", is_number, "this value as text", kInvalidTable},
+    {1, kServers, Root, "server_count", is_number, "this value as text", kInvalidTable},
     {1, kServers, Root, "server_list", see_device_texts, {}, kInvalidTable},
     {1, kSuper, Root, "super_pod_list", see_super_pod_texts, {}, kInvalidTable},
     {1, kSuper, Root, "super_pod_list", has_uneven_super_pods,
      "as many servers in each super pod, for older versions of HCCL", kInvalidTable},
 
     {1, kRanks, Root, "version", is_missing, "\"2.0\"", kInvalidTable},
-    {1, kRanks, Root, "rank_count", is_missing, "how many ranks are listed", kInvalidTable},
-    {1, kRanks, Root, "rank_count", is_text, "it as a number", kInvalidTable},
+    {1, kRanks, Root, "rank_count", is_missing, "the number of ranks in the list", kInvalidTable},
+    {1, kRanks, Root, "rank_count", is_text, "this value as a number", kInvalidTable},
     {1, kRanks, AllDevices, "level_list", is_missing, "the layers of its network", kNoCode},
     {2, kRanks, EachDevice, "device_id", is_second_of_network,
      "a device that no other rank of the same net_instance_id has", kNoCode},
-    {2, kRanks, AllDevices, "rank_id", is_text, "it as a number", kInvalidTable},
-    {2, kRanks, AllDevices, "device_id", is_text, "it as a number", kInvalidTable},
-    {2, kRanks, AllDevices, "local_id", is_text, "it as a number", kInvalidTable},
+    {2, kRanks, AllDevices, "rank_id", is_text, "this value as a number", kInvalidTable},
+    {2, kRanks, AllDevices, "device_id", is_text, "this value as a number", kInvalidTable},
+    {2, kRanks, AllDevices, "local_id", is_text, "this value as a number", kInvalidTable},
 };
 
 }  // namespace

@@ -91,7 +91,8 @@ std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes)
     const auto& first = votes[i].first;
     const bool is_known = first && static_cast<std::size_t>(*first) < votes.size();
     if (first && (!is_known || votes[static_cast<std::size_t>(*first)].position != 0)) {
-      return "MA_MASTER_INDEX is " + std::to_string(*first) + " on " + node(i) + ", where RANK_AFTER_ACC is not 0";
+      return "MA_MASTER_INDEX is " + std::to_string(*first) + " on " + node(i) + ", but " +
+             node(static_cast<std::size_t>(*first)) + " does not have RANK_AFTER_ACC=0";
     }
   }
   return std::nullopt;
@@ -101,7 +102,7 @@ std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes)
 std::optional<std::string> find_other_vote(const std::vector<RouteVote>& votes) {
   for (std::size_t i = 0; i < votes.size(); ++i) {
     if (!has_plan(votes[i])) {
-      return node(i) + ": " + (votes[i].reason.empty() ? "ROUTE_PLAN is not true" : votes[i].reason);
+      return "of " + node(i) + ": " + (votes[i].reason.empty() ? "ROUTE_PLAN is not true" : votes[i].reason);
     }
   }
   for (std::size_t i = 1; i < votes.size(); ++i) {
@@ -166,12 +167,12 @@ std::optional<std::string> reason_to_skip(const Table& table) {
   constexpr std::size_t kDevices = 8;  // of a whole server, or twice as many
   const auto servers = devices_of_servers(table);
   if (servers.size() < kLeastServers) {
-    return "it is for jobs of at least 3 servers, and this one has " + std::to_string(servers.size());
+    return "a route plan is for jobs of at least 3 servers, and this job has " + std::to_string(servers.size());
   }
   const std::size_t usual = servers.begin()->second;
   for (const auto& [server, devices] : servers) {
     if (devices != usual || devices % kDevices != 0) {
-      return "it is for whole servers, and of '" + one_line(server, 100) + "' the job has " +
+      return "a route plan is for whole servers, and of '" + one_line(server, 100) + "' the job has " +
              count_of(devices, "device");
     }
   }

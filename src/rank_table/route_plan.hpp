@@ -54,7 +54,7 @@ std::string digest_of(const std::vector<int>& ranks);
 /// The common decision of all nodes.
 struct RouteDecision {
   bool applies = false;
-  std::string reason;          ///< why there is no plan, for people; empty: no node was asked for one
+  std::string reason;          ///< why there is no plan, to stand behind "because"; empty: no node was asked for one
   std::vector<int> positions;  ///< by instance, where only positions are known
 };
 

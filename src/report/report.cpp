@@ -515,12 +515,12 @@ std::vector<std::string> hints(const Outcome& outcome) {
   advice = outcome.end.first_failure->hints;
   if (outcome.end.rank_zero_had_ended && outcome.rank_zero_hosts_store) {
     advice.emplace_back(
-        "rank 0 had ended with 0 before: with PyTorch it hosts the store at MASTER_PORT, which the "
+        "rank 0 had ended with exit code 0 before: with PyTorch it hosts the store at MASTER_PORT, which the "
         "others lose with it; let rank 0 wait for them, such as in a barrier, or let the leader "
         "serve it: --store agent");
   } else if (const auto& leaver = outcome.end.left_early) {
     advice.push_back("rank " + to_string(leaver->global_rank) + ", " + describe_node(leaver->node, leaver->host) +
-                     ", had ended with 0 after " + format_seconds(leaver->run_time_seconds) +
+                     ", had ended with exit code 0 after " + format_seconds(leaver->run_time_seconds) +
                      " s, of its own accord: the others then find its connections closed");
   }
   return advice;

@@ -365,7 +365,7 @@ def test_ranks_that_run_too_long_after_an_early_exit_are_a_hang(gang):
     job.assert_codes(86)
     report = assert_all_report_the_same(job)
     assert report["verdict"] == "hung"
-    assert "rank 0 ended with 0" in report["reason"]
+    assert "rank 0 ended with exit code 0" in report["reason"]
 
 
 @pytest.mark.parametrize("how", ["success", "failure", "signal"])

@@ -136,10 +136,10 @@ def ends_after_a_leaver(gang, tmp_path, last_words):
 def test_a_rank_that_had_left_is_named_beside_its_victim_on_every_node(gang, tmp_path):
     job = ends_after_a_leaver(gang, tmp_path, "RuntimeError: Connection closed by peer")
     for agent in job.jobs.values():
-        agent.said_about("hint: rank 1, node 1 (", "had ended with 0 after")
+        agent.said_about("hint: rank 1, node 1 (", "had ended with exit code 0 after")
 
 
 def test_a_rank_that_had_left_is_not_named_beside_an_error_of_its_own(gang, tmp_path):
     job = ends_after_a_leaver(gang, tmp_path, "ValueError: no such file")
     for agent in job.jobs.values():
-        assert not [line for line in agent.said if "had ended with 0" in line]
+        assert not [line for line in agent.said if "had ended with exit code 0" in line]

@@ -184,7 +184,7 @@ def test_two_nodes_keep_their_ranks(ranked):
     job.assert_codes(0)
     assert ranks_of(job) == {0: block(0), 1: block(1)}
     for one in job.jobs.values():
-        assert one.said_about("starting without the route plan on all nodes:", "at least 3 servers")
+        assert one.said_about("all nodes start without the route plan, because of node ", "at least 3 servers")
 
 
 def test_platform_topology_makes_a_plan(ranked):
@@ -199,10 +199,10 @@ def test_platform_topology_makes_a_plan(ranked):
 @pytest.mark.parametrize(
     ("variables", "why"),
     [
-        ({}, "node 2: ROUTE_PLAN is not true"),
+        ({}, "of node 2: ROUTE_PLAN is not true"),
         (
             {"ROUTE_PLAN": "true", "ROUTE_TOPO_WAIT_TIME": "0"},
-            "node 2: waited 0 s in vain: topology '{topology}': missing",
+            "of node 2: waited 0 s in vain: topology '{topology}': missing",
         ),
         (
             {"ROUTE_PLAN": "true", "RANK_AFTER_ACC": "2"},
@@ -222,7 +222,7 @@ def test_unless_all_nodes_agree_the_ranks_of_the_table_stay(ranked, variables, w
     why = why.format(topology=job.folders[2] / "ranktable_tor.json")
     for node in range(2):
         assert job.jobs[node].said_about(
-            f"starting without the route plan on all nodes: {why}"
+            f"all nodes start without the route plan, because {why}"
         )
 
 

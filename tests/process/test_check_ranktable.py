@@ -71,7 +71,7 @@ def test_a_repaired_value_is_a_note(muster):
 
     assert job.code == 0
     assert (
-        "muster: note: server_list[0].device[0].rank_id is 0, expected it as text, "
+        "muster: note: server_list[0].device[0].rank_id is 0, expected this value as text, "
         "here and in 15 more (CANN: EI0004)" in job.err.lines
     )
 

@@ -329,7 +329,7 @@ time.sleep(600)
     ("codes", "last", "shown"),
     [
         ((0, None), "start the job again to go on from its last checkpoint", "succeeded: rank 0"),
-        ((3, None), "no worker ended with 0 or said that it had saved", "ended with an error after the notice: rank 0"),
+        ((3, None), "no worker ended with exit code 0 or said that it had saved", "ended with an error after the notice: rank 0"),
         ((0, 1), "start the job again to go on from its last checkpoint", "ended with an error after the notice: rank 1"),
     ],
 )
@@ -366,7 +366,7 @@ def test_a_signal_that_would_end_a_worker_is_not_sent(muster, command):
     job.err.wait_for("ranks 0-1 do not catch SIGUSR1 yet, which would end them: muster sends it once there is a handler")
     assert job.end() == 85, job.words()
     assert "nobody had saved or ended" in job.report["reason"], "they lived until the deadline"
-    assert "suspended, but no worker ended with 0 or said that it had saved" in job.said[-1]
+    assert "suspended, but no worker ended with exit code 0 or said that it had saved" in job.said[-1]
 
 
 def test_a_worker_that_catches_the_signal_later_gets_it_then(muster, command, tmp_path):
@@ -550,7 +550,7 @@ def test_a_program_that_never_answers_is_killed_before_the_grace_is_over(muster)
 
     assert job.end() == 85, job.words()
     promise("the end before the platform's KILL", 30.0, time.monotonic() - began)
-    assert re.fullmatch(r"suspended \(SIGTERM\): nobody had saved or ended with 0 [\d.]+ s after the notice", job.report["reason"])
+    assert re.fullmatch(r"suspended \(SIGTERM\): nobody had saved or ended with exit code 0, [\d.]+ s after the notice", job.report["reason"])
     assert not folder.exists()
     muster.assert_no_survivors()
 

@@ -278,7 +278,7 @@ def test_several_programs_are_one_job(on_hosts, tmp_path):
 
     assert job.code == 0, job.words()
     assert sorted(job.out.lines) == ["1 2 1 sub", "1 2 2 sub", "first 0/3"]
-    assert "start by way of agent, because ':' is for mpirun alone" in job.words()
+    assert "start by way of agent, because only mpirun understands ':'" in job.words()
 
 
 @pytest.mark.parametrize("way", ["pmix", pytest.param("agent", marks=pytest.mark.full)])

@@ -262,7 +262,7 @@ def test_the_platform_counts_the_nodes_where_nothing_else_does(muster):
     assert len(lines_of([(job.end(), job) for job in jobs])) == 2
     for job in jobs:
         assert job.said_about("alone") == (
-            "torchrun alone would run on one node: taking 2 from WORLD_SIZE"
+            "torchrun itself would run on one node: taking 2 from WORLD_SIZE"
         )
 
 
@@ -434,7 +434,7 @@ def test_other_commands_of_accelerate_are_refused(muster):
 
     assert job.code == 64
     assert job.said_about("config") == (
-        "'muster accelerate' knows 'launch' alone: for 'config' start accelerate itself"
+        "'muster accelerate' knows only the command 'launch': for 'config' start accelerate itself"
     )
 
 

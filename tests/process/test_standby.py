@@ -219,8 +219,8 @@ def test_a_traceback_has_no_frame_of_muster(start, program, tmp_path):
 @pytest.mark.parametrize(
     "name, text, why",
     [
-        ("exits", "import sys\nif 'stand_by' in open('/proc/self/environ').read(): sys.exit(4)", "it ended while it imported"),
-        ("leaves", "import os\nif 'stand_by' in open('/proc/self/environ').read(): os._exit(4)", "it ended while it imported"),
+        ("exits", "import sys\nif 'stand_by' in open('/proc/self/environ').read(): sys.exit(4)", "the standby ended during its imports"),
+        ("leaves", "import os\nif 'stand_by' in open('/proc/self/environ').read(): os._exit(4)", "the standby ended during its imports"),
         ("threads", "import threading, time\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()", "starts a thread"),
         ("forks", "import os, time\nos.fork() or (time.sleep(9), os._exit(0))", "an import starts a process"),
         ("moves", "import os\nos.chdir('/')", "an import changes the working directory"),

@@ -149,7 +149,7 @@ def test_invalid_data_on_thousands_of_connections_does_not_affect_ranks(muster):
     )
     training.end()
     assert 1 <= len(training.said_of_the_store()) <= 16
-    assert any(line.endswith("(the last time that it is said)") for line in training.said_of_the_store())
+    assert any(line.endswith("(the last message of this kind)") for line in training.said_of_the_store())
 
 
 def test_invalid_requests_are_closed_and_unfinished_ones_stay_open(muster):

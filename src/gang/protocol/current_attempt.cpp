@@ -141,8 +141,8 @@ JobEnd EarlyExit::end_after_deadline(Instant now) const {
   const Succeeded& worker = first_->worker;
   const std::string since = format_seconds(seconds_of(now - first_->at)) + " s";
   if (on_early_exit_ == OnEarlyExit::Wait) {
-    return make_end(EndKind::Hung, "rank " + to_string(worker.global_rank) + " ended with 0 " + since + " ago, and " +
-                                       describe_others());
+    return make_end(EndKind::Hung, "rank " + to_string(worker.global_rank) + " ended with exit code 0, " + since +
+                                       " ago, and " + describe_others());
   }
   Failure failure;
   failure.node = first_->node;

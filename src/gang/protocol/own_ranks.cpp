@@ -10,7 +10,7 @@ bool OwnRanks::is_of(LinkId link, GlobalRank rank) {
   const auto& ranks = gang_.roster.find(link)->ranks;
   const bool is_own = link == kOwnLink || !ranks || std::ranges::binary_search(*ranks, rank.value);
   if (!is_own) {
-    warn_of_foreign_rank(link, "rank " + to_string(rank));
+    warn_of_foreign_rank(link, "rank " + to_string(rank) + ", which is not on this node");
   }
   return is_own;
 }
@@ -18,7 +18,7 @@ bool OwnRanks::is_of(LinkId link, GlobalRank rank) {
 bool OwnRanks::is_watcher(LinkId link) {
   const bool is_first = gang_.roster.find(link)->node_rank == NodeRank{0};
   if (!is_first) {
-    warn_of_foreign_rank(link, "a hang");
+    warn_of_foreign_rank(link, "a hang, which only node 0 may do");
   }
   return is_first;
 }
@@ -26,7 +26,7 @@ bool OwnRanks::is_watcher(LinkId link) {
 void OwnRanks::warn_of_foreign_rank(LinkId link, const std::string& whom) {
   Member& member = *gang_.roster.find(link);
   if (!std::exchange(member.names_others, true)) {
-    gang_.say(Level::Warning, describe(member) + " speaks of " + whom + ", which is not its own; leaving that out");
+    gang_.say(Level::Warning, describe(member) + " reports " + whom + "; ignoring this report");
   }
 }
 

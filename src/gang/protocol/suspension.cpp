@@ -67,11 +67,11 @@ void Suspension::note_success(const Succeeded& succeeded) {
 
 std::string Suspension::note_all_succeeded() {
   has_departed_ = true;
-  return "all processes ended with 0 after the notice";
+  return "all processes ended with exit code 0 after the notice";
 }
 
 std::string Suspension::at_deadline(Instant now) const {
-  return (has_departed_ ? "not all processes had ended " : "nobody had saved or ended with 0 ") +
+  return (has_departed_ ? "not all processes had ended " : "nobody had saved or ended with exit code 0, ") +
          after(now - notice_->asked);
 }
 

@@ -133,7 +133,7 @@ std::optional<PmixEvent> read_event(char kind, Fields& fields) {
 }
 
 Error torn() {
-  return {ErrorKind::BadData, "the PMIx server says what no PMIx server of muster's says"};
+  return {ErrorKind::BadData, "the PMIx server has sent an unknown message"};
 }
 
 }  // namespace

@@ -96,8 +96,7 @@ Result<StoreMessage> read_message(std::string_view payload) {
     }
     return object.contains("awaited") ? StoreMessage(read_awaited(object)) : StoreMessage(read_status(object));
   } catch (const std::exception& wrong) {  // Boost.JSON throws for an unexpected type or a missing key
-    return Error{ErrorKind::BadData,
-                 std::string("the store's process says what is none of its words: ") + wrong.what()};
+    return Error{ErrorKind::BadData, std::string("the store's process has sent an unknown message: ") + wrong.what()};
   }
 }
 
@@ -119,7 +118,7 @@ void AgentLink::send(const StoreMessage& message) {
 void AgentLink::warn(const std::string& text) {
   constexpr int kMostWarnings = 16;
   if (++warnings_ <= kMostWarnings) {
-    send(StoreNotice{text + (warnings_ < kMostWarnings ? "" : " (the last time that it is said)")});
+    send(StoreNotice{text + (warnings_ < kMostWarnings ? "" : " (the last message of this kind)")});
   }
 }
 

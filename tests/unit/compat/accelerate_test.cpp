@@ -22,8 +22,9 @@ TEST(Accelerate, IsACommandOfItsLauncher) {
 
 TEST(Accelerate, RefusesOtherCommands) {
   EXPECT_EQ(error_of("muster accelerate config --config_file x"),
-            "64: 'muster accelerate' knows 'launch' alone: for 'config' start accelerate itself");
-  EXPECT_EQ(error_of("accelerate"), "64: 'muster accelerate' knows 'launch' alone: write 'muster accelerate launch'");
+            "64: 'muster accelerate' knows only the command 'launch': for 'config' start accelerate itself");
+  EXPECT_EQ(error_of("accelerate"),
+            "64: 'muster accelerate' knows only the command 'launch': write 'muster accelerate launch'");
   EXPECT_EQ(error_of("muster accelerate -m a"), error_of("accelerate"));
   EXPECT_EQ(program_of("muster -- accelerate config"), "accelerate config");
   for (const std::string name : {"accelerate", "accelerate launch", "accelerate-launch"}) {

@@ -118,7 +118,7 @@ TEST(ColossalAi, RunsAModuleOrAScript) {
 
 TEST(ColossalAi, LeavesItsOtherCommandsAlone) {
   EXPECT_EQ(error_of("colossalai check -i"),
-            "64: 'muster colossalai' knows 'run' alone: for 'check' start colossalai itself");
+            "64: 'muster colossalai' knows only the command 'run': for 'check' start colossalai itself");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(Mpirun, KnowsWhatOnlyMpirunCanDo) {
   EXPECT_EQ(request_of("mpirun --bind-to none --map-by slot --report-bindings a.out"),
             "--bind-to none --map-by slot --report-bindings; ");
   EXPECT_EQ(request_of("mpirun --mpi-start pmix --timeout 9 a.out"),
-            "--mpi-start is 'pmix', expected agent or ssh, because --timeout is for mpirun alone");
+            "--mpi-start is 'pmix', expected agent or ssh, because only mpirun understands --timeout");
   EXPECT_EQ(setting_of("mpirun --bind-to core a.out", "numa-binding"), "exclusive (--bind-to)");
   EXPECT_EQ(setting_of("mpirun --output-filename d:nojobid a.out", "log-dir"), "d (--output-filename)");
 }

@@ -67,7 +67,7 @@ TEST(Msrun, RefusesMoreWorkersHereThanInAll) {
 }
 
 TEST(Msrun, WaitsAndSaysSo) {
-  EXPECT_EQ(notices_of("msrun a.py"), "waiting for the workers, where msrun without --join=True would not");
+  EXPECT_EQ(notices_of("msrun a.py"), "waiting for the workers; msrun without --join=True would not wait");
   for (const std::string form : {"True", "true"}) {
     EXPECT_EQ(notices_of("msrun --join=" + form + " a.py"), "");
   }

@@ -456,7 +456,7 @@ TEST(Torchrun, ReportsNodeCountsOfThePlatform) {
   cluster.decisions = {{"nodes.count", "2", "WORLD_SIZE"}};
 
   EXPECT_EQ(join(compat_notices(*read_line("torchrun a.py"), cluster), ""),
-            "torchrun alone would run on one node: taking 2 from WORLD_SIZE");
+            "torchrun itself would run on one node: taking 2 from WORLD_SIZE");
   EXPECT_TRUE(compat_notices(*read_line("torchrun --nnodes 2 a.py"), cluster).empty());
   EXPECT_TRUE(compat_notices(*read_line("muster a.py"), cluster).empty());
 }

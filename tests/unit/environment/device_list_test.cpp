@@ -140,8 +140,8 @@ TEST(DeviceLists, OfGpusAreSingleDevices) {
 TEST(DeviceLists, OfHipAndCudaAreTheSameWithoutNvidia) {
   const Variables differ = {{"CUDA_VISIBLE_DEVICES", "2,3"}, {"HIP_VISIBLE_DEVICES", "0,1"}};
   EXPECT_EQ(complaint(differ, kAmd),
-            "HIP_VISIBLE_DEVICES is '0,1' but CUDA_VISIBLE_DEVICES is '2,3': HIP goes by its own "
-            "alone; leave one of them out");
+            "HIP_VISIBLE_DEVICES is '0,1' but CUDA_VISIBLE_DEVICES is '2,3': HIP reads only "
+            "HIP_VISIBLE_DEVICES; leave one of them out");
   EXPECT_EQ(complaint(differ, kNvidia), "");
   EXPECT_EQ(complaint({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"HIP_VISIBLE_DEVICES", "0,1"}}, kAmd), "");
 }

@@ -35,7 +35,7 @@ TEST(RouteKey, DecidesForAll) {
   const auto other = merge_votes({vote("", "a"), vote("why", "")});
   ASSERT_TRUE(other);
   EXPECT_FALSE(other->applies);
-  EXPECT_EQ(other->reason, "node 1: why");
+  EXPECT_EQ(other->reason, "of node 1: why");
   const auto nobody = merge_votes({"", ""});
   ASSERT_TRUE(nobody);
   EXPECT_FALSE(nobody->applies);

@@ -267,7 +267,7 @@ TEST(ChooseMode, RefusesMpirunForOptionsOfMustersOwnRanks) {
   settings.set("mpi-start", {"auto", from_flag("--mpi-start")});
   settings.set("mpirun-options", {"--tune f", from_flag("--mpirun-options")});
   EXPECT_EQ(choose_mpi(settings).error().message,
-            "--mpirun-options is for mpirun alone, and --fill-arguments for ranks that muster "
+            "only mpirun understands --mpirun-options, and --fill-arguments is for ranks that muster "
             "starts itself: leave one of them out");
   settings.set("fill-arguments", {"0", from_option("MUSTER_FILL_ARGUMENTS")});
   EXPECT_TRUE(choose_mpi(settings));
@@ -289,7 +289,7 @@ TEST(ChooseMode, RefusesPmixForOptionsOfMpirun) {
   EXPECT_EQ(choose_mpi(settings)->mode.roles.front().name, "mpirun");
   settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});
   EXPECT_EQ(choose_mpi(settings).error().message,
-            "--mpi-start is 'pmix', expected agent or ssh, because --mpirun-options is for mpirun alone");
+            "--mpi-start is 'pmix', expected agent or ssh, because only mpirun understands --mpirun-options");
 }
 
 }  // namespace

@@ -357,7 +357,7 @@ TEST(DescribeCluster, RemarksOnTheShellOfSrunPty) {
   };
   EXPECT_EQ(remarks_of("0", "SLURM_PTY_PORT"),
             "this is task 0 of 2 of 'srun --pty', and muster waits for the others: in its shell, "
-            "--nnodes 1 (torchrun's --standalone) starts the job on this node alone");
+            "--nnodes 1 (torchrun's --standalone) starts the job only on this node");
   EXPECT_EQ(remarks_of("1", "SLURM_PTY_PORT"), "");
   EXPECT_EQ(remarks_of("0", "SLURM_SRUN_COMM_PORT"), "");
 }

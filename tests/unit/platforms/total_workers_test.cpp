@@ -53,8 +53,8 @@ TEST(TotalWorkers, AreRefusedWhereTheyCannotBe) {
             "64: /dev/nvidia[0-9]* is '8' but --total-workers is '7': one node has no more workers "
             "than the job");
   EXPECT_EQ(refused({{"total-workers", "16"}, {"nnodes", "1"}}),
-            "64: /dev/nvidia[0-9]* is '8' but --total-workers is '16': one node has all workers of "
-            "the job");
+            "64: /dev/nvidia[0-9]* is '8' but --total-workers is '16': the job has one node, so "
+            "both numbers must be equal");
   EXPECT_EQ(refused({{"total-workers", "9"}, {"nnodes", "3"}, {"node-rank", "0"}}),
             "64: --nnodes is '3' but --total-workers is '9': each node has one worker at least, and "
             "this one has 8");

@@ -291,8 +291,8 @@ TEST(Notices, NamesValuesRewrittenForWorkers) {
   EXPECT_EQ(broken(text, "status", "status"), "");
   const std::vector<Breach> notices = inspect(text, "t").notices;
   ASSERT_EQ(notices.size(), 2U);
-  EXPECT_EQ(describe(notices[0]), "server_count is missing, expected how many servers are listed (CANN: EI0004)");
-  EXPECT_EQ(describe(notices[1]), "server_list[1].device[1].rank_id is 3, expected it as text (CANN: EI0004)");
+  EXPECT_EQ(describe(notices[0]), "server_count is missing, expected the number of servers in the list (CANN: EI0004)");
+  EXPECT_EQ(describe(notices[1]), "server_list[1].device[1].rank_id is 3, expected this value as text (CANN: EI0004)");
 }
 
 /// All of them, one on a line.
@@ -334,14 +334,14 @@ TEST(Notices, NamesAKeyThatIsWrittenTwice) {
 
 TEST(Notices, NamesASuperPodThatIsANumber) {
   EXPECT_EQ(remarks_of(kSuperPods, R"("super_pod_id":"7")", R"("super_pod_id":7)"),
-            "super_pod_list[0].super_pod_id is 7, expected it as text (CANN: EI0004)\n");
+            "super_pod_list[0].super_pod_id is 7, expected this value as text (CANN: EI0004)\n");
 }
 
 TEST(Notices, NamesIrregularRankLists) {
   EXPECT_EQ(remarks_of(kRanks, R"("status":"completed",)", ""),
             "status is missing, expected \"completed\" (CANN: EI0004)\n");
   EXPECT_EQ(remarks_of(kRanks, R"("rank_count":2)", R"("rank_count":"2")"),
-            "rank_count is \"2\", expected it as a number (CANN: EI0004)\n");
+            "rank_count is \"2\", expected this value as a number (CANN: EI0004)\n");
   EXPECT_EQ(remarks_of(kRanks, R"(,"level_list":[{"net_layer":0}])", ""),
             "rank_list[1].level_list is missing, expected the layers of its network\n");
   const std::string layer = R"([{"net_layer":0,"net_instance_id":"a"}])";

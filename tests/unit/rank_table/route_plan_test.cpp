@@ -145,15 +145,16 @@ TEST(RouteRequest, HasDefaults) {
 TEST(ReasonToSkip, IsFewOrPartlyFilledServers) {
   EXPECT_FALSE(reason_to_skip(numbered_table(3, 8)));
   EXPECT_FALSE(reason_to_skip(numbered_table(4, 16)));
-  EXPECT_EQ(reason_to_skip(numbered_table(2, 8)), "it is for jobs of at least 3 servers, and this one has 2");
-  EXPECT_EQ(reason_to_skip(numbered_table(3, 4)), "it is for whole servers, and of '10.0.0.0' the job has 4 devices");
+  EXPECT_EQ(reason_to_skip(numbered_table(2, 8)), "a route plan is for jobs of at least 3 servers, and this job has 2");
+  EXPECT_EQ(reason_to_skip(numbered_table(3, 4)),
+            "a route plan is for whole servers, and of '10.0.0.0' the job has 4 devices");
   Table uneven = numbered_table(3, 8);
   uneven.instances[1].devices.pop_back();
-  EXPECT_EQ(reason_to_skip(uneven), "it is for whole servers, and of '10.0.0.1' the job has 7 devices");
+  EXPECT_EQ(reason_to_skip(uneven), "a route plan is for whole servers, and of '10.0.0.1' the job has 7 devices");
   Table halves = numbered_table(4, 4);
   halves.instances[1].server_id = "10.0.0.0";
   halves.instances[3].server_id = "10.0.0.2";
-  EXPECT_EQ(reason_to_skip(halves), "it is for jobs of at least 3 servers, and this one has 2");
+  EXPECT_EQ(reason_to_skip(halves), "a route plan is for jobs of at least 3 servers, and this job has 2");
 }
 
 TEST(PlannedRanks, AreThoseOfTheSameDevices) {
@@ -207,16 +208,16 @@ TEST(DecideRoute, OneThatDiffersMakesAllFallBack) {
     return decision.reason;
   };
   EXPECT_EQ(reason({by_digest("a"), by_digest("a"), by_digest("b")}), "node 2 has another plan than node 0");
-  EXPECT_EQ(reason({by_digest("a"), without("no topology"), by_digest("a")}), "node 1: no topology");
-  EXPECT_EQ(reason({by_digest("a"), {}, by_digest("a")}), "node 1: ROUTE_PLAN is not true");
+  EXPECT_EQ(reason({by_digest("a"), without("no topology"), by_digest("a")}), "of node 1: no topology");
+  EXPECT_EQ(reason({by_digest("a"), {}, by_digest("a")}), "of node 1: ROUTE_PLAN is not true");
   EXPECT_EQ(reason({by_digest("a"), by_place(1, 1)}), "node 1 has another plan than node 0");
   EXPECT_EQ(reason({by_place(0, 1), by_place(1, 1), by_place(2, 2)}), "RANK_AFTER_ACC is 1 on both node 0 and node 1");
   EXPECT_EQ(reason({by_place(0, 0), by_place(1, 2)}), "RANK_AFTER_ACC of node 1 is 2, and there are 2 nodes");
   EXPECT_EQ(reason({by_place(0, 0), by_place(0, 1)}), "the nodes are not the instances of the rank table");
   EXPECT_EQ(reason({by_place(0, 0, 0), by_place(1, 1, 1)}),
-            "MA_MASTER_INDEX is 1 on node 1, where RANK_AFTER_ACC is not 0");
+            "MA_MASTER_INDEX is 1 on node 1, but node 1 does not have RANK_AFTER_ACC=0");
   EXPECT_EQ(reason({by_place(0, 0), by_place(1, 1, 7)}),
-            "MA_MASTER_INDEX is 7 on node 1, where RANK_AFTER_ACC is not 0");
+            "MA_MASTER_INDEX is 7 on node 1, but node 7 does not have RANK_AFTER_ACC=0");
 }
 
 TEST(DecideRoute, PlacesMakeAPlan) {

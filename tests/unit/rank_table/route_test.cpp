@@ -33,7 +33,7 @@ std::string awaited(const std::variant<RouteFinding, Pending>& answer) {
 
 TEST(JudgeRoute, OfFewServersNeedsNoTopology) {
   const auto vote = vote_of(judge_route(request(), numbered_table(2, 8), 1, {kMissing, kMissing}));
-  EXPECT_EQ(vote.reason, "it is for jobs of at least 3 servers, and this one has 2");
+  EXPECT_EQ(vote.reason, "a route plan is for jobs of at least 3 servers, and this job has 2");
   EXPECT_EQ(vote.instance, 1);
 }
 

@@ -161,10 +161,10 @@ TEST(MessageIndex, GoesByRareWordsAndTheBeginning) {
     return found.empty() ? std::string() : found.front().messages.front();
   };
   EXPECT_TRUE(first("stopped by SIGHUP").starts_with("stopped by SIGTERM"));
-  EXPECT_TRUE(
-      first("suspended: nobody had saved or ended with 0 3.00 s after the notice: asking 1 worker to end (SIGTERM), "
-            "killing what is left after 30.00 s")
-          .starts_with("suspended: nobody had saved"));
+  EXPECT_TRUE(first("suspended: nobody had saved or ended with exit code 0, 3.00 s after the notice: asking 1 worker "
+                    "to end (SIGTERM), "
+                    "killing what is left after 30.00 s")
+                  .starts_with("suspended: nobody had saved"));
   EXPECT_TRUE(first("--history is 'x', expected a number of jobs from 0 to 1000").starts_with("--history"));
   EXPECT_TRUE(
       first("no file 'train.py' in '/tmp/br': rank 0 could not be started, node 0 (vm)").starts_with("no file"));

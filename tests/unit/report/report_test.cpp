@@ -444,7 +444,7 @@ TEST(Hints, NameWhoHadLeftBeforeTheVictim) {
   Outcome outcome = failure(ExitStatus::exited(1));
   outcome.end.left_early = EarlyLeaver{{1}, "host-b", {3}, 2.5};
   EXPECT_EQ(hints(outcome),
-            Lines{"rank 3, node 1 (host-b), had ended with 0 after 2.50 s, of its own accord: the others "
+            Lines{"rank 3, node 1 (host-b), had ended with exit code 0 after 2.50 s, of its own accord: the others "
                   "then find its connections closed"});
 
   outcome.end.rank_zero_had_ended = true;

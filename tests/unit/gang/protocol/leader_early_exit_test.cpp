@@ -29,7 +29,7 @@ TEST(EarlyExit, EndsAHungJobAfterTheTimeout) {
   EXPECT_EQ(scenario.wait(seconds(59)), "");
 
   EXPECT_EQ(scenario.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is hung 86");
-  EXPECT_EQ(scenario.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 0-2 have not ended");
+  EXPECT_EQ(scenario.end->reason, "rank 3 ended with exit code 0, 60.00 s ago, and ranks 0-2 have not ended");
   EXPECT_FALSE(scenario.end->first_failure);
 }
 
@@ -40,7 +40,7 @@ TEST(EarlyExit, CountsFromTheFirstOne) {
   (void)scenario.receive(0, success_of(0));
 
   EXPECT_NE(scenario.wait(seconds(10)), "");
-  EXPECT_EQ(scenario.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 1-2 have not ended");
+  EXPECT_EQ(scenario.end->reason, "rank 3 ended with exit code 0, 60.00 s ago, and ranks 1-2 have not ended");
 }
 
 TEST(EarlyExit, FailsTheJobWhereItIsForbidden) {

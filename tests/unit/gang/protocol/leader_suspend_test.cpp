@@ -212,7 +212,7 @@ TEST(Hung, IsTakenFromTheNodeThatWatches) {
   EXPECT_EQ(scenario.receive(1, Hung{0, "all are asleep", {}}), "");
   EXPECT_EQ(scenario.receive(1, Announce{"rank 0 is asleep", true, {0}}), "");
   EXPECT_EQ(scenario.warnings, 1);
-  EXPECT_TRUE(scenario.has_said("host-b (10.0.0.2) speaks of a hang, which is not its own; leaving that out"));
+  EXPECT_TRUE(scenario.has_said("host-b (10.0.0.2) reports a hang, which only node 0 may do; ignoring this report"));
 }
 
 TEST(Status, TellsWhichRanksTheNodeHas) {

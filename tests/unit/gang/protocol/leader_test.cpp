@@ -330,7 +330,7 @@ TEST(Leader, TakesFromANodeOnlyWhatConcernsItsOwnRanks) {
   EXPECT_EQ(scenario.receive(1, last_success_of(0)), "");
   EXPECT_EQ(scenario.state(), State::Running);
   EXPECT_EQ(scenario.warnings, 1) << "it is said once";
-  EXPECT_TRUE(scenario.has_said("host-b (10.0.0.2) speaks of rank 0, which is not its own; leaving that out"));
+  EXPECT_TRUE(scenario.has_said("host-b (10.0.0.2) reports rank 0, which is not on this node; ignoring this report"));
 
   Failure own = failure_of(3);
   own.node = NodeRank{0};

@@ -86,7 +86,7 @@ TEST_F(AgentLinkTest, SaysOnlyTheFirstRemarks) {
   for (int i = 0; i < 15; ++i) {
     expected += write_message(StoreNotice{"a"});
   }
-  EXPECT_EQ(read_all(), expected + write_message(StoreNotice{"a (the last time that it is said)"}));
+  EXPECT_EQ(read_all(), expected + write_message(StoreNotice{"a (the last message of this kind)"}));
 }
 
 }  // namespace
