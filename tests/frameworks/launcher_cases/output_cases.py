@@ -10,7 +10,7 @@ BOTH = says("hello stdout from R", "hello stderr from R")
 
 RUN = r"[^/]+_[^/]+/"
 
-SOME = "prefixes where `-t` names some streams"
+SOME = "the rank before each line of output, if `-t` (`--tee`) names only some of the workers' streams"
 
 
 def streams(name, options, checks, *, text=BOTH, **more):
