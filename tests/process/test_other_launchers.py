@@ -261,7 +261,7 @@ def test_the_platform_counts_the_nodes_where_nothing_else_does(muster):
 
     assert len(lines_of([(job.end(), job) for job in jobs])) == 2
     for job in jobs:
-        assert job.said_about("alone") == (
+        assert job.said_about("itself would run") == (
             "torchrun itself would run on one node: taking 2 from WORLD_SIZE"
         )
 
