@@ -1,4 +1,4 @@
-// What counts as a secret, what is masked, and what is left alone.
+// Tells which names are of secrets, what is masked, and what is left alone.
 #include "base/secrets.hpp"
 
 #include "base/text.hpp"
