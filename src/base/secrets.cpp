@@ -69,6 +69,7 @@ bool is_secret_name(std::string_view name) {
 namespace {
 
 constexpr const char* kMasked = "***";
+constexpr std::size_t kMostNameBytes = 128;  ///< of a secret
 
 }  // namespace
 
@@ -81,8 +82,9 @@ std::string masked(std::string_view name, const std::string& value) {
     const std::size_t before = at == 0 ? std::string::npos : text.find_last_of("@/, \t\n", at - 1);
     const std::size_t start = before == std::string::npos ? 0 : before + 1;
     const bool is_behind_scheme = start >= 3 && text.compare(start - 3, 3, "://") == 0;
-    const bool has_password = text.find(':', start) < at;
-    if (start < at && (is_behind_scheme || has_password)) {
+    const bool has_password = std::string_view(text).substr(start, at - start).find(':') != std::string_view::npos;
+    const bool is_digest = text.compare(at, 8, "@sha256:") == 0;  // of an image
+    if (start < at && !is_digest && (is_behind_scheme || has_password)) {
       text.replace(start, at - start, kMasked);
       at = start + 3;
     }
@@ -111,14 +113,14 @@ bool takes_value(std::string_view word) {
 
 /// Stands before the secret in an Authorization header.
 bool is_scheme(std::string_view word) {
-  constexpr auto kSchemes = std::to_array<std::string_view>({"BASIC", "BEARER", "TOKEN"});
+  constexpr auto kSchemes =
+      std::to_array<std::string_view>({"APIKEY", "BASIC", "BEARER", "DIGEST", "NEGOTIATE", "TOKEN"});
   return contains(kSchemes, to_upper(word));
 }
 
 /// True if the text ends with the name of a secret, and what follows it is its value: --password, password=, "token":
 bool announces_secret(std::string_view text) {
-  constexpr std::size_t kMostBytes = 128;
-  text = text.substr(text.size() - std::min(text.size(), kMostBytes));  // a name is not longer
+  text = text.substr(text.size() - std::min(text.size(), kMostNameBytes));
   const std::string_view before = trim(text);
   const std::string_view word = before.substr(before.find_last_of(" \t") + 1);
   const bool is_behind_blank = before.size() < text.size();
@@ -159,16 +161,31 @@ std::string masked_quotes(std::string_view line) {
   return text.append(line, copied);
 }
 
-/// The word, without the secrets that it has itself: the x of TOKEN=x, ?id=1&token=x and Server=s;Password=x.
-std::string masked_values(std::string word) {
-  for (std::size_t at = word.find('='); at != std::string::npos; at = word.find('=', at + 1)) {
-    const std::size_t begin = word.find_last_of("?&;", at) + 1;  // 0 where there is none
-    if (names_secret(word.substr(begin, at - begin))) {
-      const std::size_t end = begin == 0 ? std::string::npos : word.find_first_of("&; \n", at);
-      word.replace(at + 1, std::min(end, word.size()) - at - 1, kMasked);
+/// True for a parameter of a signed address: what grants access is its signature.
+bool is_signature(std::string_view name) {
+  const std::string upper = to_upper(name);
+  return upper == "SIG" || upper.ends_with("SIGNATURE");
+}
+
+/// The word, without the secrets that it has itself: the x of TOKEN=x, ?id=1&token=x and Server=s;Password=x. Takes time by
+/// its length.
+std::string masked_values(std::string_view word) {
+  std::string text;
+  std::size_t copied = 0;
+  for (std::size_t at = word.find('='); at != std::string_view::npos; at = word.find('=', std::max(at + 1, copied))) {
+    const std::size_t least = std::max(copied, at - std::min(at, kMostNameBytes));
+    const std::size_t separator = word.substr(least, at - least).find_last_of("?&; \t\n");
+    const bool is_inside = separator != std::string_view::npos;
+    const std::size_t begin = is_inside ? least + separator + 1 : least;
+    const std::string_view name = word.substr(begin, at - begin);
+    const bool is_parameter = is_inside && (word[begin - 1] == '?' || word[begin - 1] == '&');
+    if (names_secret(std::string(name)) || (is_parameter && is_signature(name))) {
+      const std::size_t end = is_inside ? word.find_first_of("&; \t\n", at) : std::string_view::npos;
+      text.append(word, copied, at + 1 - copied).append(kMasked);
+      copied = std::min(end, word.size());
     }
   }
-  return word;
+  return text.append(word, copied);
 }
 
 /// Masks the words of one line.

@@ -121,9 +121,23 @@ TEST(MaskedWords, LookIntoScriptsHeadersUrlsAndJson) {
   EXPECT_EQ(shown("export A=1; TOKEN=abc PASSWORD=xyz true"), "export A=1; TOKEN=*** PASSWORD=*** true");
   EXPECT_EQ(shown("Authorization: Bearer abcdef"), "Authorization: *** ***");
   EXPECT_EQ(shown("X-Api-Key: abc"), "X-Api-Key: ***");
+  EXPECT_EQ(shown("https://b.host/x?X-Amz-Credential=AK&X-Amz-Signature=S&v=1"),
+            "https://b.host/x?X-Amz-Credential=***&X-Amz-Signature=***&v=1");
+  EXPECT_EQ(shown("bash -c 'python token-classification/run.py --lr=1 --bs=2'"),
+            "bash -c 'python token-classification/run.py --lr=1 --bs=2'");
   EXPECT_EQ(shown(R"({"password": "abc", "lr": 1})"), R"({"password": *** "lr": 1})");
   EXPECT_EQ(masked_words({"--passphrase", "x", "--apikey", "y"}),
             (std::vector<std::string>{"--passphrase", "***", "--apikey", "***"}));
+}
+
+TEST(MaskedWords, TakeTimeByTheirLength) {
+  std::string pairs;
+  std::string addresses;
+  for (int i = 0; i < 20'000; ++i) {
+    pairs += "k=v,";
+    addresses += "a@";
+  }
+  EXPECT_EQ(masked_words({pairs, addresses}), (std::vector<std::string>{pairs, addresses}));
 }
 
 TEST(MaskedWords, LeaveOrdinaryArgumentsAlone) {
@@ -143,6 +157,7 @@ TEST(MaskedWords, LeaveOrdinaryArgumentsAlone) {
                                           R"({"pad_token": "<pad>", "lr": 1})",
                                           "--filter=a==b&&c!=d",
                                           "user@host",
+                                          "img:tag@sha256:abcdef",
                                           "a=b=c",
                                           "",
                                           "  two  blanks ",
