@@ -118,21 +118,14 @@ std::string blocking_zone_file(const std::map<std::string, std::string>& variabl
   return error || is_read_at_once ? "" : zone;
 }
 
-/// Has this process, not its workers, take UTC for local time where the C library would block: it opens the file for
-/// each time, also in UTC. Returns the file; empty: it has not.
-std::string avoid_blocking_zone(const std::map<std::string, std::string>& variables) {
-  std::string zone = blocking_zone_file(variables);
-  if (!zone.empty()) {
-    (void)::setenv("TZ", "UTC0", /*overwrite=*/1);  // NOLINT(concurrency-mt-unsafe): no other thread runs yet
-  }
-  return zone;
-}
-
-/// From now on the lines of a job have the time that the options want. `zone`: see `avoid_blocking_zone`.
-void start_clock(RunOptions& options, const std::string& zone) {
+/// From now on the lines of a job have the time that the options want. Where the C library would block at the file of
+/// the zone, this process, not its workers, takes UTC for local time.
+void start_clock(RunOptions& options, const std::map<std::string, std::string>& variables) {
   options.console_times.clock = make_console_clock(options, std::chrono::system_clock::now());
   set_log_clock(options.console_times.clock);
-  if (!zone.empty() && options.console_times.clock.form == ConsoleTime::Local) {
+  const bool reads_zone = options.console_times.clock.form == ConsoleTime::Local;
+  if (const std::string zone = reads_zone ? blocking_zone_file(variables) : ""; !zone.empty()) {
+    (void)::setenv("TZ", "UTC0", /*overwrite=*/1);  // NOLINT(concurrency-mt-unsafe): no other thread runs yet
     log_warning("TZ names '" + zone + "', which is no regular file: times are in UTC");
   }
 }
@@ -147,7 +140,7 @@ Result<int> run_remote_agent(const Inherited& inherited) {
   auto options = TRY(read_options(order.line, snapshot));
   options.run.launcher =
       LauncherInfo{remote_order.launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
-  start_clock(options.run, avoid_blocking_zone(read_variables()));
+  start_clock(options.run, read_variables());
   return run_here(order.line, options, snapshot, inherited);
 }
 
@@ -187,7 +180,6 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   const Snapshot snapshot = take_snapshot();
   wipe_token();
-  const std::string zone = avoid_blocking_zone(snapshot.variables);
   const auto read = read_command_line(argv, snapshot, read_regular_file);
   if (!read) {
     return advise_quotes(read.error(), argv);
@@ -210,7 +202,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (line.command == Command::Run) {
     buffer_log();
     if (options) {
-      start_clock(options->run, zone);
+      start_clock(options->run, snapshot.variables);
     }
   }
   log_notices(line);

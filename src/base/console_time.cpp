@@ -23,10 +23,17 @@ std::string date_and_time(const std::tm& parts) {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts)};
 }
 
+/// Not by the C library, which reads the zone's file of the image for UTC, too.
 std::string in_utc(WallTime at) {
-  const std::time_t seconds = seconds_of(at);
-  std::tm parts{};
-  return ::gmtime_r(&seconds, &parts) == nullptr ? "" : date_and_time(parts);
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(std::chrono::floor<std::chrono::seconds>(at) - day);
+  std::array<char, 64> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d",
+                                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                                 static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+                                 static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+  return {text.data(), static_cast<std::size_t>(size)};
 }
 
 /// With the offset from UTC, which ISO 8601 writes with a colon: "+01:00".
