@@ -108,7 +108,7 @@ class Training:
     def load(self):
         if not self.file.exists():
             return
-        state = torch.load(self.file, map_location=self.device, weights_only=True)
+        state = torch.load(self.file, map_location=self.device)  # not weights_only: torch 1.13 would refuse numbers
         self.model.module.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.epoch = state["epoch"]
