@@ -6,7 +6,7 @@
 #include "base/result.hpp"
 #include "services/torch_store/key_space.hpp"
 #include "services/torch_store/request_reader.hpp"
-#include "services/torch_store/store.hpp"
+#include "services/torch_store/store_values.hpp"
 
 #include <cstddef>
 #include <cstring>

@@ -270,11 +270,9 @@ constexpr std::uint8_t kCancelled = 1;
 }  // namespace
 
 Result<> KeyActions::operator()(request::Set& request) {
-  auto done = generation_.keys.set(request.key, std::move(request.value));
-  if (done) {
-    wake(request.key);
-  }
-  return done;
+  TRY(generation_.keys.set(request.key, std::move(request.value)));
+  wake(request.key);
+  return {};
 }
 
 Result<> KeyActions::operator()(request::CompareSet& request) {
@@ -316,11 +314,9 @@ Result<> KeyActions::operator()(request::DeleteKey& request) {
 }
 
 Result<> KeyActions::operator()(request::Append& request) {
-  auto done = generation_.keys.append(request.key, request.value);
-  if (done) {
-    wake(request.key);
-  }
-  return done;
+  TRY(generation_.keys.append(request.key, request.value));
+  wake(request.key);
+  return {};
 }
 
 Result<> KeyActions::operator()(request::MultiGet& request) {
@@ -351,13 +347,11 @@ Result<> KeyActions::operator()(request::CancelWait& /*request*/) {
 }
 
 Result<> KeyActions::operator()(request::QueuePush& request) {
-  auto done = generation_.keys.push(request.key, std::move(request.value));
-  if (done) {
-    if (const auto woken = generation_.waits.on_pushed(request.key)) {
-      answers_.add_number(*woken, kReady);
-    }
+  TRY(generation_.keys.push(request.key, std::move(request.value)));
+  if (const auto woken = generation_.waits.on_pushed(request.key)) {
+    answers_.add_number(*woken, kReady);
   }
-  return done;
+  return {};
 }
 
 Result<> KeyActions::operator()(request::QueuePop& request) {
@@ -409,11 +403,9 @@ void KeyActions::wake(const std::string& key) {
 
 template <typename Number>
 Result<> KeyActions::answer(Number number) {
-  auto may = answers_.may_add(client_, sizeof number);
-  if (may) {
-    answers_.add_number(client_, number);
-  }
-  return may;
+  TRY(answers_.may_add(client_, sizeof number));
+  answers_.add_number(client_, number);
+  return {};
 }
 
 Result<> KeyActions::answer_value(SharedValue value) {

@@ -4,7 +4,7 @@
 
 #include "base/result.hpp"
 #include "services/torch_store/request_reader.hpp"
-#include "services/torch_store/store.hpp"
+#include "services/torch_store/store_values.hpp"
 #include "services/torch_store/waits.hpp"
 
 #include <cstddef>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <stdexcept>
 
 namespace muster::store {
 
@@ -51,110 +50,81 @@ constexpr std::array kKeyAndTwoValues = {Field::Key, Field::Value, Field::Value}
 constexpr std::array kKeyAndAmount = {Field::Key, Field::Amount};
 constexpr std::array kNonce = {Field::Nonce};
 
+template <typename WithKey>
+Request of_key(Contents&& contents) {
+  return WithKey{std::move(contents.texts[0])};
+}
+
 template <typename WithKeyAndValue>
-Request key_and_value(Contents& contents) {
+Request of_key_and_value(Contents&& contents) {
   return WithKeyAndValue{{std::move(contents.texts[0]), std::move(contents.texts[1])}};
 }
 
-Request about_one_key(Operation operation, std::string key) {
-  switch (operation) {
-    case Operation::Get:
-      return request::Get{std::move(key)};
-    case Operation::WatchKey:
-      return request::WatchKey{std::move(key)};
-    case Operation::DeleteKey:
-      return request::DeleteKey{std::move(key)};
-    case Operation::QueuePop:
-      return request::QueuePop{std::move(key)};
-    case Operation::QueueLength:
-      return request::QueueLength{std::move(key)};
-    default:
-      throw std::logic_error("no request");
-  }
+template <typename WithKeyAndAmount>
+Request of_key_and_amount(Contents&& contents) {
+  return WithKeyAndAmount{std::move(contents.texts[0]), static_cast<std::int64_t>(contents.number)};
 }
 
-std::vector<KeyAndValue> pairs_of(std::vector<std::string> texts) {
-  std::vector<KeyAndValue> pairs;
-  pairs.reserve(texts.size() / 2);
-  for (std::size_t i = 0; i < texts.size(); i += 2) {
-    pairs.push_back({std::move(texts[i]), std::move(texts[i + 1])});
-  }
-  return pairs;
+template <typename WithKeys>
+Request of_keys(Contents&& contents) {
+  return WithKeys{std::move(contents.texts)};
 }
 
-}  // namespace
-
-Layout layout_of(Operation operation) {
-  switch (operation) {
-    case Operation::Set:
-    case Operation::Append:
-    case Operation::QueuePush:
-      return {kKeyAndValue};
-    case Operation::CompareSet:
-      return {kKeyAndTwoValues};
-    case Operation::Get:
-    case Operation::WatchKey:
-    case Operation::DeleteKey:
-    case Operation::QueuePop:
-    case Operation::QueueLength:
-      return {kKey};
-    case Operation::Add:
-    case Operation::Barrier:
-      return {kKeyAndAmount};
-    case Operation::Check:
-    case Operation::Wait:
-    case Operation::MultiGet:
-      return {kKey, true};
-    case Operation::MultiSet:
-      return {kKeyAndValue, true};
-    case Operation::Ping:
-      return {kNonce};
-    case Operation::Validate:
-    case Operation::CountKeys:
-    case Operation::CancelWait:
-    case Operation::ListKeys:
-      break;
-  }
-  return {};
+template <typename Empty>
+Request of_nothing(Contents&& /*contents*/) {
+  return Empty{};
 }
 
-Request make_request(Operation operation, Contents contents) {
+Request of_key_and_two_values(Contents&& contents) {
   auto& texts = contents.texts;
-  switch (operation) {
-    case Operation::Set:
-      return key_and_value<request::Set>(contents);
-    case Operation::Append:
-      return key_and_value<request::Append>(contents);
-    case Operation::QueuePush:
-      return key_and_value<request::QueuePush>(contents);
-    case Operation::CompareSet:
-      return request::CompareSet{std::move(texts[0]), std::move(texts[1]), std::move(texts[2])};
-    case Operation::Add:
-      return request::Add{std::move(texts[0]), static_cast<std::int64_t>(contents.number)};
-    case Operation::Barrier:
-      return request::Barrier{std::move(texts[0]), static_cast<std::int64_t>(contents.number)};
-    case Operation::Check:
-      return request::Check{std::move(texts)};
-    case Operation::Wait:
-      return request::Wait{std::move(texts)};
-    case Operation::MultiGet:
-      return request::MultiGet{std::move(texts)};
-    case Operation::MultiSet:
-      return request::MultiSet{pairs_of(std::move(texts))};
-    case Operation::Ping:
-      return request::Ping{static_cast<std::uint32_t>(contents.number)};
-    case Operation::CountKeys:
-      return request::CountKeys{};
-    case Operation::CancelWait:
-      return request::CancelWait{};
-    case Operation::ListKeys:
-      return request::ListKeys{};
-    default:
-      return about_one_key(operation, std::move(texts.at(0)));
-  }
+  return request::CompareSet{std::move(texts[0]), std::move(texts[1]), std::move(texts[2])};
 }
 
-namespace {
+Request of_nonce(Contents&& contents) {
+  return request::Ping{static_cast<std::uint32_t>(contents.number)};
+}
+
+Request of_pairs(Contents&& contents) {
+  request::MultiSet request;
+  request.pairs.reserve(contents.texts.size() / 2);
+  for (std::size_t i = 0; i < contents.texts.size(); i += 2) {
+    request.pairs.push_back({std::move(contents.texts[i]), std::move(contents.texts[i + 1])});
+  }
+  return request;
+}
+
+struct Row {
+  Layout layout;
+  Request (*make)(Contents&& contents);  ///< from the values of the layout
+};
+
+/// By `Operation`.
+constexpr auto kRows = std::to_array<Row>({
+    {{}, nullptr},  // Validate: the greeting is not read as a request
+    {{kKeyAndValue}, of_key_and_value<request::Set>},
+    {{kKeyAndTwoValues}, of_key_and_two_values},
+    {{kKey}, of_key<request::Get>},
+    {{kKeyAndAmount}, of_key_and_amount<request::Add>},
+    {{kKey, true}, of_keys<request::Check>},
+    {{kKey, true}, of_keys<request::Wait>},
+    {{}, of_nothing<request::CountKeys>},
+    {{kKey}, of_key<request::WatchKey>},
+    {{kKey}, of_key<request::DeleteKey>},
+    {{kKeyAndValue}, of_key_and_value<request::Append>},
+    {{kKey, true}, of_keys<request::MultiGet>},
+    {{kKeyAndValue, true}, of_pairs},
+    {{}, of_nothing<request::CancelWait>},
+    {{kNonce}, of_nonce},
+    {{kKeyAndValue}, of_key_and_value<request::QueuePush>},
+    {{kKey}, of_key<request::QueuePop>},
+    {{kKey}, of_key<request::QueueLength>},
+    {{}, of_nothing<request::ListKeys>},
+    {{kKeyAndAmount}, of_key_and_amount<request::Barrier>},
+});
+
+const Row& row_of(Operation operation) {
+  return kRows.at(static_cast<std::size_t>(operation));
+}
 
 constexpr std::uint32_t kGreeting = 0x3C85F7CE;
 /// The number of the greeting, and the word after it.
@@ -278,7 +248,7 @@ Result<bool> RequestReader::on_code() {
     return bad_request("the greeting a second time, expected it once");
   }
   operation_ = *operation;
-  layout_ = layout_of(operation_);
+  layout_ = row_of(operation_).layout;
   contents_.texts.reserve(layout_.fields.size());
   field_ = 0;
   rounds_ = 1;
@@ -359,7 +329,7 @@ Request RequestReader::finish() {
   is_first_ = false;
   held_ = 0;
   expect_code();
-  return make_request(operation_, std::exchange(contents_, {}));
+  return row_of(operation_).make(std::exchange(contents_, {}));
 }
 
 /// Takes the number at the front of `pending_`, in the byte order of this machine, which is that of its clients.

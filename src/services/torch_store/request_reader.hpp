@@ -3,7 +3,7 @@
 // Parses the bytes of one client into requests. Pure.
 
 #include "base/result.hpp"
-#include "services/torch_store/store.hpp"
+#include "services/torch_store/store_values.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -154,17 +154,11 @@ struct Layout {
   bool is_list = false;
 };
 
-/// Empty for the greeting, which is not read as a request.
-Layout layout_of(Operation operation);
-
 /// Values of a layout's fields.
 struct Contents {
   std::vector<std::string> texts;  ///< keys and values, in order
   std::uint64_t number = 0;        ///< the nonce, or the bits of the amount
 };
-
-/// `contents`: the values of the operation's layout. There is no request for the greeting.
-Request make_request(Operation operation, Contents contents);
 
 /// Parses bytes in any pieces into requests, in order. No byte is read twice: the reader knows the current field and
 /// its missing bytes. A length is compared with its limit before its bytes are waited for.

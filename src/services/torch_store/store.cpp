@@ -2,12 +2,8 @@
 #include "services/torch_store/store.hpp"
 
 #include "base/text.hpp"
-#include "services/torch_store/answers.hpp"
-#include "services/torch_store/key_space.hpp"
-#include "services/torch_store/request_reader.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <variant>
 
@@ -28,69 +24,18 @@ std::string describe(const Process& process) {
   return process.address + (process.pid ? ", pid " + std::to_string(*process.pid) : "");
 }
 
-class Store::Parts {
- public:
-  Parts(std::size_t workers, const Limits& limits)
-      : limits_(limits),
-        most_connections_((workers + 1) * limits.connections_per_worker),
-        data_(limits.data),
-        generations_(workers, data_),
-        answers_(limits.unread) {}
+Store::Store(std::size_t workers, const Limits& limits)
+    : limits_(limits),
+      most_connections_((workers + 1) * limits.connections_per_worker),
+      data_(limits.data),
+      generations_(workers, data_),
+      answers_(limits.unread) {}
 
-  void on_opened(ClientId client, std::string address);
-  [[nodiscard]] Result<> on_bytes(ClientId client, std::string_view bytes);
-  [[nodiscard]] Result<> on_silence(ClientId client);
-  std::optional<ClosedClients> clients_to_close() const;
-  std::optional<ClosedClients> most_connected_client() const;
-  void on_closed(ClientId client);
-  bool awaits_silence(ClientId client) const;
-  std::vector<WaitingClient> waiting(std::size_t most_keys) const;
-  std::size_t connections() const { return connections_.size(); }
-
-  Answers& answers() { return answers_; }
-  const Generations& generations() const { return generations_; }
-  const Budget& data() const { return data_; }
-
- private:
-  struct Connection {
-    Process process;
-    RequestReader reader;
-    std::size_t held = 0;  ///< bytes counted in `unfinished_`
-    Generation* generation = nullptr;
-    std::optional<Error> refusal{};
-  };
-  struct Carry {
-    Parts& parts;
-    ClientId client;
-    Connection& connection;
-    [[nodiscard]] Result<> operator()(request::Ping& ping);
-    [[nodiscard]] Result<> operator()(request::WatchKey& watch) const;
-    [[nodiscard]] Result<> operator()(KeyRequest& request);
-  };
-
-  [[nodiscard]] Result<> read(ClientId client, Connection& connection, std::string_view bytes);
-  [[nodiscard]] Result<> act(ClientId client, Connection& connection, Request request);
-  void count_unfinished(Connection& connection);
-  ClosedClients newest() const;
-  ClosedClients least_complete() const;
-  ClosedClients slowest_reader() const;
-  [[nodiscard]] static Result<> refuse_if_wrong(Connection& connection, Result<> done);
-
-  Limits limits_;
-  std::size_t most_connections_;
-  Budget data_;
-  std::size_t unfinished_ = 0;
-  Ungreeted ungreeted_;
-  Generations generations_;
-  Answers answers_;
-  std::map<ClientId, Connection> connections_;
-};
-
-void Store::Parts::on_opened(ClientId client, std::string address) {
+void Store::on_opened(ClientId client, std::string address) {
   connections_.emplace(client, Connection{{std::move(address)}, RequestReader(limits_, ungreeted_)});
 }
 
-Result<> Store::Parts::on_bytes(ClientId client, std::string_view bytes) {
+Result<> Store::on_bytes(ClientId client, std::string_view bytes) {
   Connection& connection = connections_.at(client);
   if (connection.refusal) {
     return *connection.refusal;
@@ -98,13 +43,13 @@ Result<> Store::Parts::on_bytes(ClientId client, std::string_view bytes) {
   return refuse_if_wrong(connection, read(client, connection, bytes));
 }
 
-Result<> Store::Parts::on_silence(ClientId client) {
+Result<> Store::on_silence(ClientId client) {
   Connection& connection = connections_.at(client);
   auto request = connection.reader.on_silence();
   return request ? refuse_if_wrong(connection, act(client, connection, std::move(*request))) : Result<>();
 }
 
-Result<> Store::Parts::read(ClientId client, Connection& connection, std::string_view bytes) {
+Result<> Store::read(ClientId client, Connection& connection, std::string_view bytes) {
   while (true) {
     auto request = TRY(connection.reader.next(bytes));
     if (!request) {
@@ -115,44 +60,42 @@ Result<> Store::Parts::read(ClientId client, Connection& connection, std::string
   }
 }
 
-Result<> Store::Parts::act(ClientId client, Connection& connection, Request request) {
+Result<> Store::act(ClientId client, Connection& connection, Request request) {
   return std::visit(Carry{*this, client, connection}, request);
 }
 
-Result<> Store::Parts::Carry::operator()(request::Ping& ping) {
+Result<> Store::Carry::operator()(request::Ping& ping) {
   if (connection.generation == nullptr) {
     connection.process.pid = ping.nonce;
   }
-  auto may = parts.answers_.may_add(client, sizeof ping.nonce);
-  if (may) {
-    parts.answers_.add_number(client, ping.nonce);
-  }
-  return may;
+  TRY(store.answers_.may_add(client, sizeof ping.nonce));
+  store.answers_.add_number(client, ping.nonce);
+  return {};
 }
 
-Result<> Store::Parts::Carry::operator()(request::WatchKey& watch) const {
+Result<> Store::Carry::operator()(request::WatchKey& watch) const {
   return Error{ErrorKind::BadData, "it watches the key '" + one_line(watch.key, kLongestShown) +
                                        "', expected what clients of torch 2.1 and later do as well"};
 }
 
-Result<> Store::Parts::Carry::operator()(KeyRequest& request) {
+Result<> Store::Carry::operator()(KeyRequest& request) {
   if (connection.generation == nullptr) {
     const auto* const add = std::get_if<request::Add>(&request);
     const bool is_rank = add != nullptr && add->key == kArrivalKey && add->amount > 0;
-    connection.generation = &parts.generations_.join(connection.process, is_rank);
+    connection.generation = &store.generations_.join(connection.process, is_rank);
     if (is_rank) {
       connection.reader.settle_for_all();
     }
   }
-  return std::visit(KeyActions(client, *connection.generation, parts.answers_), request);
+  return std::visit(KeyActions(client, *connection.generation, store.answers_), request);
 }
 
-void Store::Parts::count_unfinished(Connection& connection) {
+void Store::count_unfinished(Connection& connection) {
   unfinished_ += connection.reader.held();
   unfinished_ -= std::exchange(connection.held, connection.reader.held());
 }
 
-std::optional<ClosedClients> Store::Parts::clients_to_close() const {
+std::optional<ClosedClients> Store::clients_to_close() const {
   if (connections_.size() > most_connections_) {
     const auto most = most_connected_client();
     return most ? most : newest();
@@ -166,7 +109,7 @@ std::optional<ClosedClients> Store::Parts::clients_to_close() const {
   return std::nullopt;
 }
 
-std::optional<ClosedClients> Store::Parts::most_connected_client() const {
+std::optional<ClosedClients> Store::most_connected_client() const {
   std::vector<ClientMemory> all;
   all.reserve(connections_.size());
   for (const auto& [client, connection] : connections_) {
@@ -183,14 +126,14 @@ std::optional<ClosedClients> Store::Parts::most_connected_client() const {
                                   std::to_string(limits_.connections_per_worker) + " while others need one"}};
 }
 
-ClosedClients Store::Parts::newest() const {
+ClosedClients Store::newest() const {
   const auto& [client, connection] = *connections_.rbegin();
   return {{client},
           {ErrorKind::Incomplete, closed(connection.process) + "there are '" + std::to_string(connections_.size() - 1) +
                                       "' already, expected at most " + std::to_string(most_connections_)}};
 }
 
-ClosedClients Store::Parts::least_complete() const {
+ClosedClients Store::least_complete() const {
   const auto& [client, connection] =
       *std::max_element(connections_.begin(), connections_.end(),
                         [](const auto& one, const auto& other) { return one.second.held < other.second.held; });
@@ -200,7 +143,7 @@ ClosedClients Store::Parts::least_complete() const {
                                       std::to_string(limits_.unfinished) + " of all clients"}};
 }
 
-ClosedClients Store::Parts::slowest_reader() const {
+ClosedClients Store::slowest_reader() const {
   const auto largest = answers_.largest();
   return {{largest.client},
           {ErrorKind::Incomplete, closed(connections_.at(largest.client).process) + "of '" +
@@ -209,7 +152,7 @@ ClosedClients Store::Parts::slowest_reader() const {
                                       std::to_string(limits_.unread_of_all) + " of all clients"}};
 }
 
-Result<> Store::Parts::refuse_if_wrong(Connection& connection, Result<> done) {
+Result<> Store::refuse_if_wrong(Connection& connection, Result<> done) {
   if (!done) {
     connection.refusal = Error{done.error().kind, closed(connection.process) + done.error().message};
     return *connection.refusal;
@@ -217,7 +160,7 @@ Result<> Store::Parts::refuse_if_wrong(Connection& connection, Result<> done) {
   return done;
 }
 
-void Store::Parts::on_closed(ClientId client) {
+void Store::on_closed(ClientId client) {
   const auto at = connections_.find(client);
   if (at == connections_.end()) {
     return;
@@ -232,12 +175,12 @@ void Store::Parts::on_closed(ClientId client) {
   connections_.erase(at);
 }
 
-bool Store::Parts::awaits_silence(ClientId client) const {
+bool Store::awaits_silence(ClientId client) const {
   const auto at = connections_.find(client);
   return at != connections_.end() && !at->second.refusal && at->second.reader.awaits_silence();
 }
 
-std::vector<WaitingClient> Store::Parts::waiting(std::size_t most_keys) const {
+std::vector<WaitingClient> Store::waiting(std::size_t most_keys) const {
   std::vector<WaitingClient> all;
   for (const auto& [client, connection] : connections_) {
     const Waits* const waits = connection.generation == nullptr ? nullptr : &connection.generation->waits;
@@ -247,70 +190,6 @@ std::vector<WaitingClient> Store::Parts::waiting(std::size_t most_keys) const {
     }
   }
   return all;
-}
-
-Store::Store(std::size_t workers, const Limits& limits) : parts_(std::make_unique<Parts>(workers, limits)) {}
-
-Store::~Store() = default;
-
-void Store::on_opened(ClientId client, std::string address) {
-  parts_->on_opened(client, std::move(address));
-}
-
-std::optional<ClosedClients> Store::clients_to_close() const {
-  return parts_->clients_to_close();
-}
-
-std::optional<ClosedClients> Store::most_connected_client() const {
-  return parts_->most_connected_client();
-}
-
-Result<> Store::on_bytes(ClientId client, std::string_view bytes) {
-  return parts_->on_bytes(client, bytes);
-}
-
-void Store::on_closed(ClientId client) {
-  parts_->on_closed(client);
-}
-
-bool Store::awaits_silence(ClientId client) const {
-  return parts_->awaits_silence(client);
-}
-
-Result<> Store::on_silence(ClientId client) {
-  return parts_->on_silence(client);
-}
-
-std::optional<Answer> Store::next_answer() {
-  return parts_->answers().next();
-}
-
-void Store::on_written(ClientId client) {
-  parts_->answers().on_written(client);
-}
-
-JoinedRanks Store::joined_ranks() const {
-  return parts_->generations().joined_ranks();
-}
-
-InitBarrier Store::init_barrier() const {
-  return parts_->generations().init_barrier();
-}
-
-std::vector<WaitingClient> Store::waiting(std::size_t most_keys) const {
-  return parts_->waiting(most_keys);
-}
-
-std::size_t Store::connections() const {
-  return parts_->connections();
-}
-
-std::size_t Store::bytes() const {
-  return parts_->data().spent();
-}
-
-std::size_t Store::unread() const {
-  return parts_->answers().bytes();
 }
 
 // Gathers parts and hands them out as pieces.

@@ -4,109 +4,19 @@
 // nothing and reads no clock. docs/gang.md describes it.
 
 #include "base/result.hpp"
+#include "services/torch_store/answers.hpp"
+#include "services/torch_store/key_space.hpp"
+#include "services/torch_store/request_reader.hpp"
+#include "services/torch_store/store_values.hpp"
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace muster::store {
-
-// Identities of clients.
-
-/// Number of a connection, never reused.
-using ClientId = std::uint64_t;
-
-/// A process, as far as its connections tell: clients from torch 2.5 on send their pid, in their own pid namespace.
-struct Process {
-  std::string address;
-  std::optional<std::uint32_t> pid{};
-
-  bool operator==(const Process&) const = default;
-  // NOLINTNEXTLINE(modernize-use-nullptr): the generated code compares with a zero
-  auto operator<=>(const Process&) const = default;
-};
-
-/// "10.0.0.7, pid 4711".
-std::string describe(const Process& process);
-
-// Limits of what clients may send, leave unread and store.
-
-/// Bytes, unless a field says otherwise. The limits of a key, a value and the number of keys are those of torch's own
-/// server, which has none of the others.
-struct Limits {
-  std::size_t key = std::size_t{8} << 10U;
-  std::size_t value = std::size_t{8} << 20U;
-  std::size_t keys = std::size_t{128} << 10U;           ///< number of keys in one request
-  std::size_t request = std::size_t{64} << 20U;         ///< one request in all
-  std::size_t unfinished = std::size_t{256} << 20U;     ///< incomplete requests of all clients
-  std::size_t data = std::size_t{256} << 20U;           ///< all stored data, and the keys that clients wait for
-  std::size_t unread = std::size_t{64} << 20U;          ///< answers that one client has not read
-  std::size_t unread_of_all = std::size_t{256} << 20U;  ///< answers that all clients have not read, in memory
-  /// Number of connections; as many again are for the whole job. A process may have more while no other needs them.
-  std::size_t connections_per_worker = 64;
-};
-
-// A limit in bytes that several users share.
-
-/// Cost of a key beside its bytes and those of its value, so that many small ones are not free.
-inline constexpr std::size_t kEntryOverhead = 192;
-
-class Budget {
- public:
-  explicit Budget(std::size_t most) : most_(most) {}
-
-  /// False: too few bytes are left, and nothing is spent.
-  bool spend(std::size_t bytes) {
-    const bool is_there = bytes <= most_ - spent_;
-    spent_ += is_there ? bytes : 0;
-    return is_there;
-  }
-  void give_back(std::size_t bytes) { spent_ -= bytes; }
-
-  std::size_t spent() const { return spent_; }
-  std::size_t most() const { return most_; }
-
- private:
-  std::size_t most_;
-  std::size_t spent_ = 0;
-};
-
-/// Bytes to send to a client.
-struct Answer {
-  ClientId client = 0;
-  std::string bytes;
-};
-
-/// The ranks that have called init_process_group: one entry each, and one per connection where there is no pid.
-/// Entries of several nodes may be equal.
-struct JoinedRanks {
-  std::size_t generation = 0;  ///< the latest; 0 is the first
-  std::vector<Process> ranks;
-};
-
-/// Number of the ranks in `JoinedRanks`.
-struct InitBarrier {
-  std::size_t generation = 0;
-  std::size_t ranks = 0;
-};
-
-/// A client that waits for keys.
-struct WaitingClient {
-  ClientId client = 0;
-  Process process;
-  std::vector<std::string> keys;  ///< the first keys, as they are on the wire
-  std::size_t missing = 0;        ///< number of all keys
-};
-
-/// Clients to close for the benefit of the others, and the reason.
-struct ClosedClients {
-  std::vector<ClientId> clients;
-  Error why;
-};
 
 /// To be used in an event loop:
 /// - Report closed connections first (`on_closed`), then new ones, then bytes: a process that has lost its
@@ -124,7 +34,7 @@ class Store {
   Store(std::size_t workers, const Limits& limits = {});
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
-  ~Store();
+  ~Store() = default;
 
   /// `address` is numeric. Later clients have higher numbers.
   void on_opened(ClientId client, std::string address);
@@ -146,25 +56,55 @@ class Store {
   std::optional<ClosedClients> most_connected_client() const;
 
   /// Empty: there is nothing to send now.
-  std::optional<Answer> next_answer();
+  std::optional<Answer> next_answer() { return answers_.next(); }
   /// The last answer of the client is written. Does nothing for a client that is gone.
-  void on_written(ClientId client);
+  void on_written(ClientId client) { answers_.on_written(client); }
 
   /// Ranks of the latest generation.
-  JoinedRanks joined_ranks() const;
+  JoinedRanks joined_ranks() const { return generations_.joined_ranks(); }
   /// Their number, at no cost.
-  InitBarrier init_barrier() const;
+  InitBarrier init_barrier() const { return generations_.init_barrier(); }
   /// All clients that wait, by number, with at most `most_keys` keys of each.
   std::vector<WaitingClient> waiting(std::size_t most_keys) const;
-  std::size_t connections() const;
+  std::size_t connections() const { return connections_.size(); }
   /// Bytes of stored data, at most `Limits::data`.
-  std::size_t bytes() const;
+  std::size_t bytes() const { return data_.spent(); }
   /// Bytes of memory of the answers that are not sent or not read.
-  std::size_t unread() const;
+  std::size_t unread() const { return answers_.bytes(); }
 
  private:
-  class Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Connection {
+    Process process;
+    RequestReader reader;
+    std::size_t held = 0;  ///< bytes counted in `unfinished_`
+    Generation* generation = nullptr;
+    std::optional<Error> refusal{};
+  };
+  struct Carry {
+    Store& store;
+    ClientId client;
+    Connection& connection;
+    [[nodiscard]] Result<> operator()(request::Ping& ping);
+    [[nodiscard]] Result<> operator()(request::WatchKey& watch) const;
+    [[nodiscard]] Result<> operator()(KeyRequest& request);
+  };
+
+  [[nodiscard]] Result<> read(ClientId client, Connection& connection, std::string_view bytes);
+  [[nodiscard]] Result<> act(ClientId client, Connection& connection, Request request);
+  void count_unfinished(Connection& connection);
+  ClosedClients newest() const;
+  ClosedClients least_complete() const;
+  ClosedClients slowest_reader() const;
+  [[nodiscard]] static Result<> refuse_if_wrong(Connection& connection, Result<> done);
+
+  Limits limits_;
+  std::size_t most_connections_;
+  Budget data_;
+  std::size_t unfinished_ = 0;
+  Ungreeted ungreeted_;
+  Generations generations_;
+  Answers answers_;
+  std::map<ClientId, Connection> connections_;
 };
 
 }  // namespace muster::store

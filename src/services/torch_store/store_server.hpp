@@ -4,7 +4,7 @@
 // process of its own.
 
 #include "base/result.hpp"
-#include "services/torch_store/store.hpp"
+#include "services/torch_store/store_values.hpp"
 
 #include <chrono>
 #include <cstddef>

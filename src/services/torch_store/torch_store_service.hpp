@@ -5,7 +5,7 @@
 
 #include "gang/exchange_values.hpp"
 #include "services/service.hpp"
-#include "services/torch_store/store.hpp"
+#include "services/torch_store/store_values.hpp"
 #include "services/torch_store/waits.hpp"
 
 #include <optional>

@@ -2,7 +2,7 @@
 
 // Records which clients of a generation wait for which keys, and finds the keys that most of them wait for. Pure.
 
-#include "services/torch_store/store.hpp"
+#include "services/torch_store/store_values.hpp"
 
 #include <cstddef>
 #include <cstdint>
