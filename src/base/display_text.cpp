@@ -3,12 +3,12 @@
 // Asian Width W and F take two. Newer characters take one.
 #include "base/display_text.hpp"
 
+#include "base/format_text.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 
 namespace muster {
@@ -167,31 +167,24 @@ std::string escape(char32_t character) {
   constexpr char32_t kOneByte = 0x7F;  // larger numbers take \u: \x85 means a byte that is not UTF-8
   constexpr char32_t kFourDigits = 0xFFFF;
   const char* const form = character <= kOneByte ? "\\x%02x" : character <= kFourDigits ? "\\u%04x" : "\\U%08x";
-  std::array<char, 16> text{};
-  (void)std::snprintf(text.data(), text.size(), form, static_cast<unsigned>(character));
-  return text.data();
+  return format_text(form, static_cast<unsigned>(character));
 }
 
 std::string escape_byte(char byte) {
-  std::array<char, 8> text{};
-  (void)std::snprintf(text.data(), text.size(), "\\x%02x", static_cast<std::uint8_t>(byte));
-  return text.data();
+  return format_text("\\x%02x", static_cast<std::uint8_t>(byte));
 }
 
 /// JSON's notation, in UTF-16 units.
 std::string escape_for_json(char32_t character) {
   constexpr char32_t kFirstOfTwo = 0x10000;
   constexpr unsigned kBits = 10;
-  const auto offset = static_cast<unsigned>(character - kFirstOfTwo);
-  std::array<char, 16> text{};
   if (character < kFirstOfTwo) {
-    (void)std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(character));
-  } else {
-    const unsigned high = 0xD800U + (offset >> kBits);
-    const unsigned low = 0xDC00U + (offset & ((1U << kBits) - 1U));
-    (void)std::snprintf(text.data(), text.size(), "\\u%04x\\u%04x", high, low);
+    return format_text("\\u%04x", static_cast<unsigned>(character));
   }
-  return text.data();
+  const auto offset = static_cast<unsigned>(character - kFirstOfTwo);
+  const unsigned high = 0xD800U + (offset >> kBits);
+  const unsigned low = 0xDC00U + (offset & ((1U << kBits) - 1U));
+  return format_text("\\u%04x\\u%04x", high, low);
 }
 
 /// The replacements for a hidden character and for a byte that is not UTF-8.
@@ -368,10 +361,8 @@ std::string describe_lookalike(std::string_view text, bool is_typed) {
     return {};
   }
   const char32_t character = utf8_character(replaced.first);
-  std::array<char, 16> number{};
-  (void)std::snprintf(number.data(), number.size(), "U+%04X", static_cast<unsigned>(character));
-  return "; its '" + std::string(replaced.first) + "' is " + number.data() + ", which only looks like '" +
-         *find_twin(character) + "'";
+  return "; its '" + std::string(replaced.first) + "' is " + format_text("U+%04X", static_cast<unsigned>(character)) +
+         ", which only looks like '" + *find_twin(character) + "'";
 }
 
 std::string describe_unfilled(std::string_view text) {

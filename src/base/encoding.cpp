@@ -1,12 +1,14 @@
 // Decodes base64 with the C library, compresses with zlib, and computes digests.
 #include "base/encoding.hpp"
 
+#include "base/format_text.hpp"
+
 #include <netinet/in.h>
 #include <resolv.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <cinttypes>
 #include <limits>
 #include <stdexcept>
 
@@ -127,13 +129,7 @@ std::string digest_of(std::string_view text) {
   for (const char c : text) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   }
-  constexpr int kDigits = 16;
-  constexpr unsigned kDigitBits = 4;
-  std::string digits(kDigits, '0');
-  for (std::size_t i = kDigits; i-- > 0; hash >>= kDigitBits) {
-    digits[i] = "0123456789abcdef"[hash % kDigits];
-  }
-  return digits;
+  return format_text("%016" PRIx64, hash);
 }
 
 }  // namespace muster

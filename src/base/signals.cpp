@@ -3,9 +3,7 @@
 
 #include "base/text.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <csignal>
 #include <cstring>
 #include <string>
@@ -37,8 +35,7 @@ std::optional<int> parse_real_time(std::string_view name) {
 }  // namespace
 
 std::optional<int> parse_signal(std::string_view name) {
-  std::string upper(name);
-  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const std::string upper = to_upper(name);
   const std::string_view word = std::string_view(upper).substr(upper.starts_with("SIG") ? 3 : 0);
   for (int signal = 1; signal < SIGRTMIN; ++signal) {
     const char* const known = sigabbrev_np(signal);

@@ -2,12 +2,12 @@
 #include "base/text.hpp"
 
 #include "base/display_text.hpp"
+#include "base/format_text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 
 namespace muster {
@@ -256,9 +256,7 @@ std::string count_of(std::size_t count, std::string_view noun) {
 }
 
 std::string format_seconds(double seconds) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", seconds);
-  return text.data();
+  return format_text("%.2f", seconds);
 }
 
 std::string format_bytes(std::uint64_t bytes) {
@@ -266,9 +264,7 @@ std::string format_bytes(std::uint64_t bytes) {
   constexpr double kGibi = 1 << 30U;
   const auto size = static_cast<double>(bytes);
   const bool is_large = size >= kGibi;
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), is_large ? "%.1f GiB" : "%.0f MiB", size / (is_large ? kGibi : kMebi));
-  return text.data();
+  return format_text(is_large ? "%.1f GiB" : "%.0f MiB", size / (is_large ? kGibi : kMebi));
 }
 
 std::string valid_utf8(std::string_view bytes) {
