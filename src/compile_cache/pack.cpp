@@ -1,11 +1,11 @@
 // Reads and writes the index of a pack.
 #include "compile_cache/pack.hpp"
 
+#include "base/format_text.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <optional>
 #include <unordered_set>
 
@@ -107,18 +107,14 @@ std::string write_index(const PackIndex& index) {
   std::string text = "machine " + index.machine + "\nuser " + std::to_string(index.user) + "\nentries " +
                      std::to_string(index.entries.size()) + "\n";
   for (const PackEntry& entry : index.entries) {
-    std::array<char, 8> mode{};
-    (void)std::snprintf(mode.data(), mode.size(), "%03o", entry.mode & kMostMode);
-    text += std::to_string(entry.size) + " " + mode.data() + " " + std::to_string(entry.mtime) + " " + entry.sha256 +
-            " " + entry.path + "\n";
+    text += std::to_string(entry.size) + " " + format_text("%03o", entry.mode & kMostMode) + " " +
+            std::to_string(entry.mtime) + " " + entry.sha256 + " " + entry.path + "\n";
   }
   return text;
 }
 
 std::string write_trailer(std::size_t index_bytes, std::string_view sha256) {
-  std::array<char, kSizeDigits + 1> size{};
-  (void)std::snprintf(size.data(), size.size(), "%016zx", index_bytes);
-  return std::string(kTrailerMark) + size.data() + " " + std::string(sha256) + "\n";
+  return std::string(kTrailerMark) + format_text("%016zx", index_bytes) + " " + std::string(sha256) + "\n";
 }
 
 Result<Trailer> read_trailer(std::string_view text, std::uint64_t file_bytes) {

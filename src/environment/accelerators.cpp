@@ -2,13 +2,13 @@
 // node.
 #include "environment/accelerators.hpp"
 
+#include "base/format_text.hpp"
 #include "base/text.hpp"
 #include "environment/devices.hpp"
 #include "environment/mounted_files.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -444,9 +444,7 @@ std::vector<Accelerator> find_ascend(const std::string& root) {
 // --- AMD -----------------------------------------------------------------------------------------
 
 std::string amd_uuid(unsigned long long unique_id) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "GPU-%016llx", unique_id);
-  return unique_id == 0 ? std::string() : std::string(text.data());
+  return unique_id == 0 ? std::string() : format_text("GPU-%016llx", unique_id);
 }
 
 /// Finds the nodes of the KFD that have SIMD units, in the order in which the runtime counts them.
@@ -460,10 +458,8 @@ std::vector<Accelerator> find_amd(const std::string& root) {
     }
     // Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c: location_id is bus, device and function.
     const unsigned long long location = properties["location_id"];
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%04llx:%02llx:%02llx.%llx", properties["domain"], (location >> 8U) & 0xFFU,
-                  (location >> 3U) & 0x1FU, location & 0x7U);
-    const std::string address = text.data();
+    const std::string address = format_text("%04llx:%02llx:%02llx.%llx", properties["domain"], (location >> 8U) & 0xFFU,
+                                            (location >> 3U) & 0x1FU, location & 0x7U);
     gpus.push_back({address, amd_uuid(properties["unique_id"]), {}, numa_node_of(root, address)});
   }
   return gpus;

@@ -1,9 +1,9 @@
 // Interprets the opcodes of a pickle (Lib/pickletools.py in CPython's source) with a stack of values.
 #include "hang/pickle.hpp"
 
+#include "base/format_text.hpp"
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
@@ -52,12 +52,6 @@ Error bad(const std::string& message) {
 
 PickleValue integer(std::int64_t number) {
   return {Kind::Integer, number, {}, 0};
-}
-
-std::string hexadecimal(Opcode opcode) {
-  std::array<char, 8> text{};
-  (void)std::snprintf(text.data(), text.size(), "0x%02x", static_cast<unsigned>(opcode));
-  return text.data();
 }
 
 }  // namespace
@@ -155,8 +149,8 @@ class PickleReader {
         push_container(Kind::Dictionary, {});
         return {};
       default:
-        return bad("has the opcode " + hexadecimal(opcode) + " at byte " + std::to_string(at_ - 1) +
-                   ", which no plain data needs");
+        return bad("has the opcode " + format_text("0x%02x", static_cast<unsigned>(opcode)) + " at byte " +
+                   std::to_string(at_ - 1) + ", which no plain data needs");
     }
   }
 

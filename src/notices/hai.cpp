@@ -4,6 +4,7 @@
 #include "notices/hai.hpp"
 
 #include "base/file_io.hpp"
+#include "base/format_text.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
@@ -15,10 +16,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <system_error>
 
@@ -78,9 +77,7 @@ std::string exchange(int fd, const std::string& request) {
 std::string write_hai_request(std::string_view source) {
   constexpr std::string_view kSource = "source";
   const std::string pickle = "\x80\x02}" + pickled(kSource) + pickled(source) + "s.";
-  std::array<char, kLengthBytes + 1> length{};
-  (void)std::snprintf(length.data(), length.size(), "%8zu", kLengthBytes + pickle.size());
-  return length.data() + pickle;
+  return format_text("%8zu", kLengthBytes + pickle.size()) + pickle;
 }
 
 std::string notify_hai_manager(const std::string& host, std::string_view source) {
