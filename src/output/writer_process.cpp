@@ -337,18 +337,11 @@ Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_cont
   const pid_t pid = TRY(helpers.start(descriptors, work));
   (void)::fcntl(wakeup.write.get(), F_SETFL, O_NONBLOCK);
   (void)::fcntl(status.read.get(), F_SETFL, O_NONBLOCK);
-  return std::unique_ptr<WriterProcess>(
-      new WriterProcess(io, helpers, Parts{std::move(ring), std::move(wakeup.write), std::move(status.read), pid}));
-}
-
-WriterProcess::WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts)
-    : io_(io),
-      helpers_(helpers),
-      ring_(std::move(parts.ring)),
-      wakeup_pipe_(std::move(parts.wakeup)),
-      status_pipe_(io, parts.status.release()),
-      pid_(parts.pid) {
-  listen();
+  std::unique_ptr<WriterProcess> started(
+      new WriterProcess(io, helpers, std::move(ring), std::move(wakeup.write), std::move(status.read)));
+  started->pid_ = pid;
+  started->listen();
+  return started;
 }
 
 WriterProcess::~WriterProcess() {
@@ -384,16 +377,10 @@ void WriterProcess::notify_waiting() {
 void WriterProcess::listen() {
   status_pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                           scope_.wrap([this](const boost::system::error_code& error) {
-                            if (!error) {
-                              read_status();
+                            if (!error && take_statuses()) {
+                              listen();
                             }
                           }));
-}
-
-void WriterProcess::read_status() {
-  if (take_statuses()) {
-    listen();
-  }
 }
 
 /// Reads all pending status messages. False: no more will come.

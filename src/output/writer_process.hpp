@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace muster {
 
@@ -120,16 +121,15 @@ class WriterProcess final : public ByteSink {
   std::uint64_t give_up() override;
 
  private:
-  struct Parts {
-    SharedRingBuffer ring;
-    UniqueFd wakeup;
-    UniqueFd status;
-    pid_t pid;
-  };
-  WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts);
+  WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, SharedRingBuffer ring, UniqueFd wakeup,
+                UniqueFd status)
+      : io_(io),
+        helpers_(helpers),
+        ring_(std::move(ring)),
+        wakeup_pipe_(std::move(wakeup)),
+        status_pipe_(io, status.release()) {}
 
   void listen();
-  void read_status();
   bool take_statuses();
   void take(const WriterStatus& status);
   void notify_waiting();
@@ -140,7 +140,7 @@ class WriterProcess final : public ByteSink {
   SharedRingBuffer ring_;
   UniqueFd wakeup_pipe_;
   boost::asio::posix::stream_descriptor status_pipe_;
-  pid_t pid_;
+  pid_t pid_ = -1;
   SinkOwner* waiting_ = nullptr;    ///< for `on_ready`
   SinkOwner* losses_to_ = nullptr;  ///< where `on_status` is empty
   int failure_ = 0;
