@@ -105,6 +105,8 @@ void Gang::handle(LeaderEvent& event) {
   for (const LeaderAction& action : leader_->on(event, Clock::now())) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
+  participant_.note_turn(Clock::now());
+  node_.renew_lease(participant_.lease());
   if (was_gathering && leader_->state() != Leader::State::Rendezvous) {
     other_leader_.reset();
   }
@@ -294,8 +296,11 @@ DialFailed Gang::describe_failure(const ListenFailure& failure) {
   }
   failed.why += holder.empty() ? "" : ", held by " + holder;
   const bool is_musters = holder.ends_with("(muster)");
-  if (!setup_.config.port_option.empty() && !holder.empty() && !is_musters &&
-      Clock::now() - port_held_since_ >= port_timeout) {
+  if (setup_.config.port_option.empty() || holder.empty() || is_musters) {
+    return failed;
+  }
+  failed.last_try = port_held_since_ + port_timeout;
+  if (Clock::now() >= *failed.last_try) {
     failed.end = EndKind::Incomplete;
     failed.why += ", which keeps it; give all nodes another one by " + setup_.config.port_option;
   }

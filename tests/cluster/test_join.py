@@ -545,6 +545,7 @@ def test_a_port_in_use_is_reported_with_the_process_using_it(gang):
         job.start(0)
         job.assert_codes(75)
 
+    job.jobs[0].said_about("cannot lead the job yet", "trying again for up to 4 s")
     line = job.jobs[0].said_about("cannot listen on", f"{job.port}", "held by", "which keeps it")
     assert f"pid {os.getpid()} (" in line and line.endswith("; give all nodes another one by --master-port")
     assert "mend what the line above names" in job.jobs[0].said[-1]

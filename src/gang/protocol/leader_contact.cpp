@@ -11,7 +11,9 @@
 namespace muster::gang {
 namespace {
 
+using std::chrono::ceil;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr std::chrono::seconds kProgressInterval{30};
 
@@ -41,19 +43,20 @@ void ConnectRetry::on_dial() {
   dial_at_.reset();
 }
 
-std::optional<LogLine> ConnectRetry::on_failure(const std::string& why, bool leads, Instant now) {
-  leads_ = leads;
+std::optional<LogLine> ConnectRetry::on_failure(const DialFailed& failed, Instant now) {
+  leads_ = failed.is_own_port;
   // The pause grows, and is spread differently for each agent.
   const milliseconds pause = dial_pause(dials_);
   const auto spread = static_cast<milliseconds::rep>(mixed(seed_ ^ static_cast<std::uint64_t>(dials_)) % 1'000U);
   dial_at_ = now + pause / 2 + pause * spread / 1'000;
-  const std::string before = std::exchange(last_failure_, why);
-  const std::string text = (leads ? "cannot lead the job yet: " : "cannot reach the leader yet: ") + why;
+  const std::string before = std::exchange(last_failure_, failed.why);
+  const std::string text = (leads_ ? "cannot lead the job yet: " : "cannot reach the leader yet: ") + failed.why;
   if (before.empty()) {
-    return LogLine{Level::Info, text + "; trying again for up to " +
-                                    whole_seconds(std::max(deadline_ - now, Instant::duration::zero()))};
+    const Instant end = std::min(deadline_, failed.last_try.value_or(deadline_));
+    const Instant::duration left = std::max(end - now, Instant::duration::zero());
+    return LogLine{Level::Info, text + "; trying again for up to " + whole_seconds(ceil<seconds>(left))};
   }
-  return why == before ? std::nullopt : std::optional(LogLine{Level::Debug, text});
+  return failed.why == before ? std::nullopt : std::optional(LogLine{Level::Debug, text});
 }
 
 Instant ConnectRetry::next_wake() const {
@@ -69,7 +72,7 @@ std::optional<LogLine> ConnectRetry::progress(Instant now) {
   return LogLine{Level::Info, (leads_ ? "waiting to lead the job at " : "waiting for the leader at ") + leader_ +
                                   " for " + whole_seconds(now - since_) + ": " +
                                   (last_failure_.empty() ? "no answer yet" : last_failure_) + "; giving up in " +
-                                  whole_seconds(deadline_ - now)};
+                                  whole_seconds(ceil<seconds>(deadline_ - now))};
 }
 
 std::string ConnectRetry::describe_failure(Instant now) const {

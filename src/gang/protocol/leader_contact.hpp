@@ -5,6 +5,7 @@
 
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/messages.hpp"
+#include "gang/protocol/participant_events.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -26,8 +27,7 @@ class ConnectRetry {
   void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
   /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one.
-  /// `leads`: this agent is to lead, and cannot have its port.
-  std::optional<LogLine> on_failure(const std::string& why, bool leads, Instant now);
+  std::optional<LogLine> on_failure(const DialFailed& failed, Instant now);
   /// The last dial was accepted but not answered. Earlier failures stay in the description: the deadline may come in
   /// the middle of one more attempt.
   void on_silence() {
@@ -97,7 +97,8 @@ class LeaderLiveness {
 
  private:
   std::chrono::milliseconds silence_limit() const;
-  std::chrono::milliseconds heartbeat_interval() const { return heartbeat_timeout_ / 4; }
+  /// Three heartbeats go unanswered before the leader is lost, with time for the last answer.
+  std::chrono::milliseconds heartbeat_interval() const { return heartbeat_timeout_ * 5 / 16; }
 
   std::chrono::milliseconds heartbeat_timeout_;
   std::optional<std::chrono::milliseconds> orphan_limit_;

@@ -28,7 +28,7 @@ void LeaderLink::note_up(const LinkUp& up, Instant now) {
 void LeaderLink::on(const DialFailed& failed, Instant now) {
   if (failed.end) {
     membership_.leave(membership_.in_this_attempt(make_end(*failed.end, failed.why)));
-  } else if (auto line = connect_retry_.on_failure(failed.why, failed.is_own_port, now)) {
+  } else if (auto line = connect_retry_.on_failure(failed, now)) {
     membership_.actions.emplace_back(std::move(*line));
   }
 }

@@ -24,7 +24,7 @@ ParticipantActions Participant::start() {
 }
 
 ParticipantActions Participant::on(const ParticipantEvent& event, Instant now) {
-  last_turn_ = now;
+  note_turn(now);
   if (state() != State::Left) {
     std::visit([&](const auto& happened) { pass(happened, now); }, event);
   }
@@ -43,14 +43,14 @@ void Participant::pass(const Event& event, Instant now) {
   }
 }
 
-/// A lease is renewed as often as heartbeats are sent.
+/// A lease is renewed at each turn, and a little later than the next heartbeat is due: one wake-up does for both.
 std::optional<Instant> Participant::next_wake() const {
   const auto event = link_.next_wake();
   const auto limit = lease().limit;
   if (!limit) {
     return event;
   }
-  const Instant renewal = last_turn_ + *limit / 4;
+  const Instant renewal = last_turn_ + *limit * 11 / 32;
   return event ? std::min(*event, renewal) : renewal;
 }
 

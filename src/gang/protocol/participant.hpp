@@ -43,6 +43,8 @@ class Participant {
 
   /// Returns how long the workers may live until the next call. Empty in a job of one node.
   Lease lease() const { return link_.lease(); }
+  /// This process has handled something, be it for the leader: its lease counts from now.
+  void note_turn(Instant now) { last_turn_ = now; }
 
   /// Names what it waits for: "the leader at 10.0.0.1:29500". Empty while its own workers are alive, and when it has
   /// left.

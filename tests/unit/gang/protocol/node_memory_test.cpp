@@ -72,8 +72,8 @@ TEST(NodeMemory, IsToldFourTimesAsOftenNearTheLimit) {
   const std::size_t begun = scenario.beats.size();
   (void)scenario.wait(seconds(8));
 
-  EXPECT_EQ(calm, 4U);
-  EXPECT_EQ(scenario.beats.size() - begun, 16U);
+  EXPECT_EQ(calm, 3U);
+  EXPECT_EQ(scenario.beats.size() - begun, 12U);
 }
 
 }  // namespace
