@@ -26,9 +26,9 @@ bool names_part(std::string_view upper, std::string_view part) {
 /// Words beside TOKEN that mean a piece of a model's text: --moe-token-dispatcher-type, PAD_TOKEN.
 bool is_about_language(const std::string& upper) {
   static constexpr auto kWords = std::to_array<std::string_view>(
-      {"AUDIO", "BOS",     "CLS",   "COUNT", "DISPATCHER", "DROP", "DROPPING", "EMBEDDING", "EOS",
-       "IMAGE", "LENGTH",  "LEVEL", "LOSS",  "MASK",       "MAX",  "MIN",      "MOE",       "NUM",
-       "PAD",   "PADDING", "PER",   "SEP",   "SPECIAL",    "TYPE", "UNK",      "VIDEO",     "VISION"});
+      {"AUDIO",  "BOS",         "CLS",  "COUNT",   "DISPATCHER", "DROP", "DROPPING", "EMBEDDING", "EOS", "IMAGE",
+       "LENGTH", "LEVEL",       "LOSS", "MASK",    "MAX",        "MIN",  "MOE",      "NUM",       "PAD", "PADDING",
+       "PER",    "PLACEHOLDER", "SEP",  "SPECIAL", "TYPE",       "UNK",  "VIDEO",    "VISION"});
   const std::vector<std::string> words = split(upper, '_');
   return std::ranges::any_of(words, [](const std::string& word) { return contains(kWords, word); });
 }
@@ -36,10 +36,15 @@ bool is_about_language(const std::string& upper) {
 /// Words before KEY that mean a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
 bool is_key_of_data(const std::vector<std::string>& words) {
   static constexpr auto kWords = std::to_array<std::string_view>(
-      {"AUDIO",    "CAPTION", "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",     "FEATURE", "IMAGE",
-       "INDEX",    "INPUT",   "LABEL",      "MODEL", "NEGATIVE", "OUTPUT", "POSITIVE", "PROMPT",  "QUERY",
-       "RESPONSE", "SAMPLE",  "SORT",       "STATE", "TARGET",   "TEXT",   "VIDEO"});
+      {"AUDIO", "CAPTION",  "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",      "FEATURE",  "FOREIGN", "IMAGE",
+       "INDEX", "INPUT",    "LABEL",      "MODEL", "NEGATIVE", "OUTPUT", "PARTITION", "POSITIVE", "PRIMARY", "PROMPT",
+       "QUERY", "RESPONSE", "SAMPLE",     "SORT",  "STATE",    "TARGET", "TEXT",      "VIDEO"});
   return words.size() > 1 && contains(kWords, words[words.size() - 2]);
+}
+
+/// True where the value is the place of a secret, not the secret: --token-file, SECRET_DIR.
+bool is_of_file(const std::string& upper) {
+  return upper.ends_with("_FILE") || upper.ends_with("_PATH") || upper.ends_with("_DIR");
 }
 
 /// True for words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_...,
@@ -59,11 +64,11 @@ bool is_secret_name(std::string_view name) {
       std::to_array<std::string_view>({"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY",
                                        "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"});
   const std::string upper = to_upper(name);
-  return std::ranges::any_of(kParts,
-                             [&](std::string_view part) {
-                               return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
-                             }) ||
-         has_secret_word(upper);
+  const auto has_part = [&](std::string_view part) {
+    return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
+  };
+  const bool is_header = upper == "COOKIE" || upper == "SET_COOKIE";
+  return !is_of_file(upper) && (is_header || std::ranges::any_of(kParts, has_part) || has_secret_word(upper));
 }
 
 namespace {
@@ -197,7 +202,7 @@ std::vector<std::string> masked_in_line(std::vector<std::string> words) {
     }
     const bool announces = word.find('=') == std::string::npos && announces_secret(word + " ");
     const bool is_masked = is_value && !word.starts_with("--");
-    is_value = announces || (is_masked && is_scheme(word));
+    is_value = announces || (is_masked && (is_scheme(word) || word.ends_with(';')));  // the next of several cookies
     word = is_masked ? kMasked : masked_values(word);
   }
   return words;

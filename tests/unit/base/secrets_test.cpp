@@ -77,6 +77,8 @@ TEST(MaskedLine, LeavesWhatIsNoSecret) {
            R"("pad_token": "<pad> x", "eos_token": "</s>")",
            R"({"lr":3,"eos_token":"</s> x"})",
            "--moe-token-dispatcher-type alltoall -v",
+           "--token-file /run/secrets/a --placeholder_token=<image> -v",
+           "--primary_key id AWS_WEB_IDENTITY_TOKEN_FILE=/run/b",
            "the token 'a b' was read",
            R"(image_key = "jpg png")",
            R"(image_key: "jpg png")",
@@ -121,6 +123,7 @@ TEST(MaskedWords, LookIntoScriptsHeadersUrlsAndJson) {
   EXPECT_EQ(shown("export A=1; TOKEN=abc PASSWORD=xyz true"), "export A=1; TOKEN=*** PASSWORD=*** true");
   EXPECT_EQ(shown("Authorization: Bearer abcdef"), "Authorization: *** ***");
   EXPECT_EQ(shown("X-Api-Key: abc"), "X-Api-Key: ***");
+  EXPECT_EQ(shown("Cookie: id=abc; session=def"), "Cookie: *** ***");
   EXPECT_EQ(shown("https://b.host/x?X-Amz-Credential=AK&X-Amz-Signature=S&v=1"),
             "https://b.host/x?X-Amz-Credential=***&X-Amz-Signature=***&v=1");
   EXPECT_EQ(shown("bash -c 'python token-classification/run.py --lr=1 --bs=2'"),
