@@ -38,7 +38,7 @@ class Repository:
             [self.folder / "scripts/package", *arguments], env=environment, text=True, capture_output=True, timeout=100, check=False
         )
         assert done.returncode == 1, done.stdout + done.stderr
-        assert not (self.folder / "build").exists()
+        assert not (self.folder / "build" / "CMakeCache.txt").exists()
         return done.stderr.strip().splitlines()[-1]
 
 
@@ -69,6 +69,18 @@ def test_a_release_that_was_not_tested_is_refused(repository):
     repository.commit(DATED)
 
     assert repository.package("--release") == "package: a release wants all parts of scripts/test --full green on this tree"
+
+
+def test_a_signed_release_is_not_replaced_by_one_without_a_signature(repository):
+    repository.commit(DATED)
+    signature = repository.folder / "build" / "release" / "SHA256SUMS.asc"
+    signature.parent.mkdir(parents=True)
+    signature.write_text("signature")
+
+    refusal = repository.package("--reproduce")
+
+    assert refusal.startswith("package: build/release has a signed release, and one that is not signed would take its place")
+    assert signature.exists()
 
 
 @pytest.mark.parametrize("arguments", [[], ["--release"]])
