@@ -228,10 +228,10 @@ std::string copy_one(const EvidenceSource& source, const EvidencePlaces& places,
 /// Lists what a rank may have written into its folder. The names of others are not known, and there may be many.
 std::vector<EvidenceSource> sources_of(const EvidenceFolder& folder) {
   std::vector<EvidenceSource> sources;
-  for (std::string& dump : own_dumps(folder.path, folder.rank.value)) {
+  for (std::string& dump : own_dump_paths(folder.path, folder.rank.value)) {
     sources.push_back({Kind::Dump, folder.rank, folder.attempt, std::move(dump)});
   }
-  sources.push_back({Kind::AskedDump, folder.rank, folder.attempt, asked_dump(folder.path, folder.rank.value)});
+  sources.push_back({Kind::AskedDump, folder.rank, folder.attempt, asked_dump_path(folder.path, folder.rank.value)});
   if (folder.error_file.starts_with(folder.path + "/")) {  // others stay where they are
     sources.push_back({Kind::ErrorFile, folder.rank, folder.attempt, folder.error_file});
   }

@@ -262,7 +262,7 @@ Result<> Standbys::make(std::size_t worker, bool is_probe) {
   request.argv = is_probe ? standby::harmless_words(*here.program) : request.argv;
   StandbyProcess process = TRY(StandbyProcess::start(spawner_, request, here.output, folder));
   watch(process);
-  making_.emplace(Making{worker, {}, Descriptor(io_, ::fcntl(process.socket(), F_DUPFD_CLOEXEC, 3))});
+  making_.emplace(StandbyInProgress{worker, {}, Descriptor(io_, ::fcntl(process.socket(), F_DUPFD_CLOEXEC, 3))});
   (is_probe ? making_->probe : here.standby) = std::move(process);
   read_answer();
   progress_timer_.start(kStallLimit, [this] { check_progress(); });
@@ -274,7 +274,7 @@ Result<> Standbys::make(std::size_t worker, bool is_probe) {
                   : here.standby->send_imports(imports, !run_.options.standby.modules->empty());
 }
 
-StandbyProcess& Standbys::process_in(Making& making) {
+StandbyProcess& Standbys::process_in(StandbyInProgress& making) {
   return making.probe ? *making.probe : *workers_[making.worker].standby;
 }
 

@@ -82,7 +82,7 @@ class Standbys {
   };
   /// The standby that imports; before it, a process of the same Python without the program, which shows that this Python
   /// imports our file: otherwise the standby would run the program.
-  struct Making {
+  struct StandbyInProgress {
     std::size_t worker = 0;
     std::optional<StandbyProcess> probe;  ///< empty: it has answered
     Descriptor answers;
@@ -110,7 +110,7 @@ class Standbys {
   void learn_now(Worker& worker);
   [[nodiscard]] Result<> learn(const Worker& worker);
   [[nodiscard]] Result<> make(std::size_t worker, bool is_probe);
-  StandbyProcess& process_in(Making& making);
+  StandbyProcess& process_in(StandbyInProgress& making);
   const Worker* find_noting(const std::vector<std::string>& words) const;
   std::pair<pid_t, standby::Imports> notes_about(const standby::PythonProgram& program) const;
   bool is_done_with_imports(const Worker& worker) const;
@@ -138,7 +138,7 @@ class Standbys {
   std::map<std::vector<std::string>, standby::Imports> imports_;  ///< by the words of a program
   std::set<std::vector<std::string>> refused_;                    ///< programs
   ImportFiles files_;
-  std::optional<Making> making_;
+  std::optional<StandbyInProgress> making_;
   Timer make_timer_;
   Timer progress_timer_;
   Timer memory_timer_;

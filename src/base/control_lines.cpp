@@ -71,7 +71,7 @@ void ControlLineFilter::feed(std::string_view bytes, std::string& out) {
       finish(out);
       (last == kSeparator ? kept_ : out) += last;
     } else if (kept_.back() == '\n') {
-      send();
+      deliver_line();
     } else if (kept_.size() > kMostControlBytes) {
       finish(out);
     }
@@ -82,7 +82,7 @@ void ControlLineFilter::finish(std::string& out) {
   out += std::exchange(kept_, {});
 }
 
-void ControlLineFilter::send() {
+void ControlLineFilter::deliver_line() {
   const std::string line = std::exchange(kept_, {});
   const std::string said = line.substr(start_.size(), line.size() - start_.size() - 1);
   const std::size_t blank = said.find(kSpace);

@@ -68,7 +68,8 @@ class ControlLineFilter {
 
  private:
   bool may_be_word() const;
-  void send();
+  /// Calls `on_control` with the control line, which is whole.
+  void deliver_line();
 
   std::string start_;  ///< the beginning of each control line
   std::string kept_;   ///< a control line, or its possible beginning, so far

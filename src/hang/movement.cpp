@@ -19,7 +19,7 @@ constexpr Thresholds kThresholds;
 /// switches all the time, and its kernel function is a sleep; one that has not joined yet tries again and again, which
 /// takes little time.
 bool has_passed(const RankEvidence& now, const RankEvidence& was) {
-  if (is_first_meeting(waits_for_others(now.place.stack))) {
+  if (is_first_meeting(awaited_operation(now.place.stack))) {
     return now.cpu_share >= kThresholds.cpu_share;
   }
   const bool is_polling = now.place.wait.find("nanosleep") != std::string::npos;

@@ -134,7 +134,7 @@ Occupation occupation_by_stack(const Stack& stack) {
   if (has_any(kLocks, inner)) {
     return Occupation::WaitsForLock;
   }
-  if (const std::string wait = waits_for_others(stack); !wait.empty()) {
+  if (const std::string wait = awaited_operation(stack); !wait.empty()) {
     return wait == kBackward ? Occupation::Backward : Occupation::WaitsForRanks;
   }
   if (has_any(kCompilers, inner)) {
@@ -179,7 +179,7 @@ bool is_importing(const Stack& stack) {
   return has_any(kImports, stack);
 }
 
-std::string waits_for_others(const Stack& stack) {
+std::string awaited_operation(const Stack& stack) {
   constexpr std::size_t kNearTop = 8;  // wrappers and waits of the library are above the operation
   std::string inner;                   // a function of the library's own, where no public one follows
   const auto find_row = [](const Frame& frame) {
@@ -210,7 +210,7 @@ std::string waits_for_others(const Stack& stack) {
 }
 
 bool may_compute(const Stack& stack) {
-  const std::string wait = waits_for_others(stack);
+  const std::string wait = awaited_operation(stack);
   return wait.empty() || wait == kBackward;
 }
 
@@ -258,7 +258,7 @@ std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string
 bool leaves_work_to_threads(const Stack& stack) {
   const auto inner = library_calls(stack);
   return (has_any(kServers, inner) || has_any(kThreads, inner)) && !has_any(kLoaders, inner) &&
-         waits_for_others(stack).empty();
+         awaited_operation(stack).empty();
 }
 
 std::size_t find_training_thread(const std::vector<Thread>& threads) {
@@ -268,7 +268,7 @@ std::size_t find_training_thread(const std::vector<Thread>& threads) {
   }
   for (std::size_t i = 1; i < threads.size(); ++i) {
     const Stack& stack = threads[i].stack;
-    if (!waits_for_others(stack).empty()) {
+    if (!awaited_operation(stack).empty()) {
       return i;
     }
     const bool trains = std::ranges::find_if_not(stack, is_library) != stack.end() && !leaves_work_to_threads(stack);

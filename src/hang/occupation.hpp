@@ -39,7 +39,7 @@ bool is_importing(const Stack& stack);
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
 /// that is known.
-std::string waits_for_others(const Stack& stack);
+std::string awaited_operation(const Stack& stack);
 
 /// True of a stack that is in no wait for others, or in one in which a rank computes as well.
 bool may_compute(const Stack& stack);

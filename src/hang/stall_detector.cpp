@@ -31,7 +31,7 @@ bool has_counts(const Evidence& evidence) {
 bool may_ask_recorders(const Evidence& evidence) {
   return evidence.missing == 0 && std::ranges::none_of(evidence.ranks, [](const RankEvidence& one) {
            return (one.is_moving && !one.is_spinning) || occupation_of(one.place) == Occupation::Compiles ||
-                  is_importing(one.place.stack) || is_first_meeting(waits_for_others(one.place.stack));
+                  is_importing(one.place.stack) || is_first_meeting(awaited_operation(one.place.stack));
          });
 }
 
@@ -203,7 +203,7 @@ void StallDetector::note_loops(Evidence& evidence) {
 /// The ranks have met once one of them waits in an operation that follows the first one, or has ended.
 void StallDetector::note_meeting(const Evidence& evidence) {
   has_met_ = has_met_ || std::ranges::any_of(evidence.ranks, [](const RankEvidence& one) {
-               const std::string operation = waits_for_others(one.place.stack);
+               const std::string operation = awaited_operation(one.place.stack);
                const bool has_counted =
                    std::ranges::any_of(one.groups, [](const GroupProgress& group) { return group.completed > 0; });
                return has_counted || !one.place.end.empty() || (!operation.empty() && !is_first_meeting(operation));

@@ -108,7 +108,7 @@ std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
   std::map<std::string, int> counts;
   for (const RankEvidence& one : evidence) {
     if (waits(one)) {
-      ++counts[waits_for_others(one.place.stack)];
+      ++counts[awaited_operation(one.place.stack)];
     }
   }
   const auto most = std::max_element(counts.begin(), counts.end(),
@@ -119,7 +119,7 @@ std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
 /// The calls of a rank, for a comparison: in the user's program with their lines, but in libraries without, since waits
 /// there are loops.
 std::vector<std::string> signature(const Place& place) {
-  std::vector<std::string> calls{waits_for_others(place.stack)};
+  std::vector<std::string> calls{awaited_operation(place.stack)};
   for (const Frame& frame : place.stack) {
     calls.push_back(frame.file + ":" + frame.function + (is_library(frame) ? "" : ":" + std::to_string(frame.line)));
   }
@@ -237,7 +237,7 @@ Verdict judge_without_waits(Activities& activities, const std::vector<RankEviden
 /// goes from place to place by itself.
 Verdict judge_waits(Activities& activities, const std::vector<RankEvidence>& evidence) {
   const bool have_met = std::ranges::none_of(
-      evidence, [](const RankEvidence& one) { return is_first_meeting(waits_for_others(one.place.stack)); });
+      evidence, [](const RankEvidence& one) { return is_first_meeting(awaited_operation(one.place.stack)); });
   const Ranks others = have_met ? outliers(evidence) : Ranks();
   const auto computes = [&](const RankEvidence& one) { return others.contains(one.rank) && one.is_spinning; };
   if (std::ranges::any_of(evidence, computes)) {

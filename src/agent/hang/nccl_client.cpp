@@ -78,13 +78,13 @@ std::string read_lines(const UniqueFd& socket, std::ptrdiff_t most_lines, Clock:
 /// True if only these users listen, of whom a connection has got one.
 bool is_listener_one_of(const std::set<uid_t>& users, std::uint16_t port) {
   std::ifstream table("/proc/net/tcp");
-  const std::set<uid_t> found = listeners_at(table, port);
+  const std::set<uid_t> found = users_listening_at(table, port);
   return !found.empty() && std::ranges::includes(users, found);
 }
 
 }  // namespace
 
-std::set<uid_t> listeners_at(std::istream& table, std::uint16_t port) {
+std::set<uid_t> users_listening_at(std::istream& table, std::uint16_t port) {
   constexpr int kHexadecimal = 16;
   const std::set<std::string> addresses{"0100007F", "7F000001", "00000000"};  // in the order of the machine's bytes
   std::set<uid_t> found;

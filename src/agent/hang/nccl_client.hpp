@@ -27,7 +27,7 @@ struct NcclAnswer {
 };
 
 /// The users of the sockets that listen at this port of 127.0.0.1, from the lines of /proc/net/tcp.
-std::set<uid_t> listeners_at(std::istream& table, std::uint16_t port);
+std::set<uid_t> users_listening_at(std::istream& table, std::uint16_t port);
 
 /// Asks NCCL in these processes of the workers, if the version that they have mapped can be asked. An answer counts if
 /// one of their users listens, and it is whole by the deadline and not too large. Blocks: for a helper process.

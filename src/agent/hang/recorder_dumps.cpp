@@ -65,7 +65,7 @@ class AwaitedDump {
     if (!groups) {
       return {};
     }
-    (void)::rename(path.c_str(), asked_dump(folder_, rank_).c_str());
+    (void)::rename(path.c_str(), asked_dump_path(folder_, rank_).c_str());
     return hang::RankProgress{rank_, std::move(*groups)};
   }
 
@@ -88,11 +88,11 @@ class AwaitedDump {
 
 }  // namespace
 
-std::vector<std::string> own_dumps(const std::string& folder, int rank) {
+std::vector<std::string> own_dump_paths(const std::string& folder, int rank) {
   return {own_dump(folder, rank), dump_of(folder, rank)};
 }
 
-std::string asked_dump(const std::string& folder, int rank) {
+std::string asked_dump_path(const std::string& folder, int rank) {
   return folder + "/asked_" + std::to_string(rank);
 }
 

@@ -20,9 +20,9 @@ using RecorderFolders = std::map<int, std::string>;
 std::map<std::string, std::string> recorder_variables(const std::string& folder);
 
 /// Dumps that a rank may have written by itself, as PyTorch does when a collective times out.
-std::vector<std::string> own_dumps(const std::string& folder, int rank);
+std::vector<std::string> own_dump_paths(const std::string& folder, int rank);
 /// The last dump that was read after a question.
-std::string asked_dump(const std::string& folder, int rank);
+std::string asked_dump_path(const std::string& folder, int rank);
 
 /// The ranks of this node whose recorder listens. For a helper process, as the functions below.
 std::vector<int> find_recorders(const control::NodeStatus& status, const RecorderFolders& folders);

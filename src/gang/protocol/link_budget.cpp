@@ -43,7 +43,7 @@ LinkBudget::Rank LinkBudget::rank_of(LinkId link, const Entry& entry) {
 }
 
 template <typename Change>
-void LinkBudget::change(LinkId link, Entry& entry, const Change& change) {
+void LinkBudget::change_link(LinkId link, Entry& entry, const Change& change) {
   update(entry.source_prefix, [&](SourcePrefix& its) {
     its.links.erase(rank_of(link, entry));
     change(entry);
@@ -57,7 +57,7 @@ void LinkBudget::age() {
   }
   const auto oldest = links_.find(newest_.front());
   if (oldest != links_.end()) {
-    change(oldest->first, oldest->second, [](Entry& entry) { entry.is_new = false; });
+    change_link(oldest->first, oldest->second, [](Entry& entry) { entry.is_new = false; });
   }
   newest_.pop_front();
 }
@@ -72,7 +72,7 @@ void LinkBudget::add(LinkId link, const std::string& source_prefix, Trust trust)
 void LinkBudget::raise(LinkId link, Trust trust) {
   const auto at = links_.find(link);
   if (at != links_.end() && at->second.trust < trust) {
-    change(link, at->second, [&](Entry& entry) { entry.trust = trust; });
+    change_link(link, at->second, [&](Entry& entry) { entry.trust = trust; });
   }
 }
 

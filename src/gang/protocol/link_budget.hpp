@@ -68,7 +68,7 @@ class LinkBudget {
   void age();
   /// Changes a link and its rank.
   template <typename Change>
-  void change(LinkId link, Entry& entry, const Change& change);
+  void change_link(LinkId link, Entry& entry, const Change& change);
   /// Changes a source prefix and its turn.
   template <typename Change>
   void update(const std::string& name, const Change& change);

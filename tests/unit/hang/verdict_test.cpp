@@ -98,9 +98,9 @@ TEST(Verdict, NamesTheRankThatIsInAnotherCollective) {
 TEST(Verdict, NamesThePublicFunctionOfAWait) {
   Place starting = in_collective();
   starting.stack[0].function = "_new_process_group_helper";
-  EXPECT_EQ(waits_for_others(starting.stack), "_new_process_group_helper");
+  EXPECT_EQ(awaited_operation(starting.stack), "_new_process_group_helper");
   starting.stack.insert(starting.stack.begin() + 1, Frame{kCollective.file, "init_process_group", 1});
-  EXPECT_EQ(waits_for_others(starting.stack), "init_process_group");
+  EXPECT_EQ(awaited_operation(starting.stack), "init_process_group");
 }
 
 TEST(Verdict, TakesNoImportForAWait) {
@@ -108,7 +108,7 @@ TEST(Verdict, TakesNoImportForAWait) {
   RankEvidence importing;
   importing.place.stack = {{c10d, "Backend", 200}, {c10d, "<module>", 150}, kTrain};
 
-  EXPECT_EQ(waits_for_others(importing.place.stack), "");
+  EXPECT_EQ(awaited_operation(importing.place.stack), "");
 }
 
 /// A job of 16, in which two ranks have not come to the collective 84925; one of these is in state D.
@@ -358,15 +358,15 @@ TEST(Verdict, NamesWhoStandsStillInAModuleOrACompiledFunction) {
 TEST(Verdict, KnowsTheWaitsOfDistributedDataParallel) {
   Place setup = in_collective();
   setup.stack[0] = {"/x/site-packages/torch/distributed/utils.py", "_verify_param_shape_across_processes", 300};
-  EXPECT_EQ(waits_for_others(setup.stack), "DistributedDataParallel");
+  EXPECT_EQ(awaited_operation(setup.stack), "DistributedDataParallel");
   setup.stack[0] = {"/x/site-packages/torch/nn/parallel/distributed.py", "_distributed_broadcast_coalesced", 300};
-  EXPECT_EQ(waits_for_others(setup.stack), "DistributedDataParallel");
+  EXPECT_EQ(awaited_operation(setup.stack), "DistributedDataParallel");
 }
 
 TEST(Verdict, KnowsWaitsOfCxxByTheirSource) {
   const auto wait = [](const char* line, const char* kernel) {
     const auto frame = find_builtin_wait(line, kernel);
-    return frame ? frame->function + ": " + waits_for_others({*frame, kTrain}) : "";
+    return frame ? frame->function + ": " + awaited_operation({*frame, kTrain}) : "";
   };
   EXPECT_EQ(wait("    work.wait()", "futex_wait_queue"), "work.wait: work.wait");
   EXPECT_EQ(wait("dist.all_reduce(x, async_op=True).wait()", "futex_wait_queue"), "wait: wait");

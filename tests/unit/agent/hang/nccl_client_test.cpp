@@ -18,7 +18,7 @@ constexpr const char* kTable =
 
 std::set<uid_t> listeners(const std::string& table, std::uint16_t port) {
   std::istringstream lines(table);
-  return listeners_at(lines, port);
+  return users_listening_at(lines, port);
 }
 
 TEST(ListenersAt, AreThoseOfThePort) {
