@@ -1,5 +1,4 @@
 // Real processes: the answer, and the end of the one that hangs.
-#include "agent/worker_files.hpp"
 #include "process/helper_process.hpp"
 
 #include <gtest/gtest.h>
@@ -8,8 +7,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
 namespace muster {
@@ -135,26 +132,6 @@ TEST_F(ErrandTest, AnswersWithoutALoop) {
   EXPECT_EQ(HelperTask::wait_for({done, 10s}), "done");
   const auto hang = [] { return ::pause(), std::string(); };
   EXPECT_EQ(HelperTask::wait_for({hang, 10ms}), std::nullopt);
-}
-
-TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
-  std::string folder = testing::TempDir() + "progress_XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/file";
-  FileProgress watch(io_, helpers_, path);
-  const auto check = [&] {
-    std::optional<bool> found;
-    watch.check([&](std::optional<bool> has_changed) { found = has_changed; });
-    io_.restart();
-    io_.run();
-    return found;
-  };
-  EXPECT_EQ(check(), std::nullopt);  // nobody knows what it was before
-  EXPECT_EQ(check(), false);
-  std::ofstream(path) << "step 1";
-  EXPECT_EQ(check(), true);
-  EXPECT_EQ(check(), false);
-  std::filesystem::remove_all(folder);
 }
 
 TEST_F(ErrandTest, IsDroppedOnlyWhereThatIsAllowed) {
