@@ -4,20 +4,26 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <vector>
 
 namespace muster::hang {
 namespace {
 
-/// In the order of `Question`.
-constexpr std::array<std::string_view, 4> kNames{"stacks", "py-spy", "recorder", "nccl"};
+/// "stacks, py-spy, recorder and nccl".
+std::string list_names() {
+  std::string list;
+  for (std::size_t i = 0; i < kQuestionNames.size(); ++i) {
+    const bool is_last = i + 1 == kQuestionNames.size();
+    list.append(i == 0 ? "" : is_last ? " and " : ", ").append(kQuestionNames.at(i));
+  }
+  return list;
+}
 
 }  // namespace
 
 std::string_view name_of(Question question) {
-  return kNames.at(static_cast<std::size_t>(question));
+  return kQuestionNames.at(static_cast<std::size_t>(question));
 }
 
 std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts) {
@@ -30,13 +36,14 @@ std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts) {
 
 Result<std::set<Question>> read_questions(const Sourced<std::string>& given) {
   const std::vector<std::string> names = given.value == "none" ? std::vector<std::string>() : split(given.value, ',');
-  const bool are_known = std::ranges::all_of(names, [](const std::string& name) { return contains(kNames, name); });
+  const bool are_known =
+      std::ranges::all_of(names, [](const std::string& name) { return contains(kQuestionNames, name); });
   if (given.value.empty() || !are_known) {
-    return wrong_value(given, "none, or a list of stacks, py-spy, recorder and nccl");
+    return wrong_value(given, "none, or a list of " + list_names());
   }
   std::set<Question> questions;
   for (const std::string& name : names) {
-    questions.insert(static_cast<Question>(std::ranges::find(kNames, name) - kNames.begin()));
+    questions.insert(static_cast<Question>(std::ranges::find(kQuestionNames, name) - kQuestionNames.begin()));
   }
   return questions;
 }

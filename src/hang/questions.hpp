@@ -6,7 +6,6 @@
 #include "run/hang_options.hpp"
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,10 +14,11 @@
 
 namespace muster::hang {
 
-inline constexpr std::size_t kQuestions = 4;
+/// The names in --hang-ask, in the order of `Question`.
+inline constexpr auto kQuestionNames = std::to_array<std::string_view>({"stacks", "py-spy", "recorder", "nccl"});
 
 /// The times that each was asked, by its number.
-using AskedCounts = std::array<std::uint64_t, kQuestions>;
+using AskedCounts = std::array<std::uint64_t, kQuestionNames.size()>;
 
 /// {"stacks": 12, ...}
 std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts);
