@@ -27,7 +27,8 @@ constexpr std::string_view kToQuote = "; to explain a message, quote it: muster 
 /// lines.
 std::string question_of(const CommandLine& line) {
   constexpr std::string_view kMuster = "muster: ";
-  constexpr std::size_t kLongestTime = 60;  // in front of the line, and the host of a job that was started by ssh
+  // Most bytes in front of "muster: ": the time, and the host in a job started by ssh.
+  constexpr std::size_t kLongestTime = 60;
   std::string text(trim(join(line.program, " ")));
   const std::size_t begin = text.find(kMuster);
   const bool is_front = begin <= kLongestTime && !text.substr(0, begin).ends_with(" by ");  // "stopped by muster: "

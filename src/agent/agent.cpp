@@ -97,7 +97,7 @@ gang::GangSetup setup_with_keys(const RunContext& run) {
   return setup;
 }
 
-/// Name of pending work.
+/// The name under which `Shutdown` lists this attempt as pending work.
 std::string name_of(const Attempt& attempt) {
   return "attempt " + std::to_string(attempt.plan().placement.attempt);
 }

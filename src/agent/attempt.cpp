@@ -150,7 +150,7 @@ void Attempt::pass_on(int signal) {
   workers_.pass_on(signal);
   if (signal == SIGTSTP) {
     streams_.leave_rows();
-    pause_timer_.ask();  // a worker with a handler for SIGTSTP has had time to run it
+    pause_timer_.ask();  // when it expires, workers whose handler for SIGTSTP has not stopped them are stopped
   } else if (signal == SIGCONT) {
     streams_.return_to_rows();
     pause_timer_.cancel();

@@ -85,14 +85,15 @@ class Attempt {
 
   /// The rank of the living worker that is `pid` or an ancestor of it; empty: none.
   std::optional<int> rank_of(pid_t pid) const;
-  /// Sends a signal to such a process, and returns the rank of its worker.
+  /// Sends a signal to a process that is a living worker or below one, and returns the rank of this worker; empty: it is none.
   std::optional<int> signal_process(pid_t pid, int signal);
   /// "ranks 0-3"; empty: no worker is alive.
   std::vector<std::string> describe_living() const { return log_.describe_living(); }
   /// True if the reason of the stop order was logged here.
   bool has_logged_order() const { return log_.has_logged_order(); }
   const LaunchPlan& plan() const { return plan_; }
-  /// Does not count what the workers write in this time as their output, see `describe_workers`.
+  /// For this time, what the workers write does not count as their output, because muster has made them write
+  /// (`describe_workers`).
   void disregard_output(std::chrono::seconds time) {
     streams_.disregard_output_until(std::chrono::steady_clock::now() + time);
   }
@@ -140,7 +141,7 @@ class Attempt {
   CallWatch calls_;
   Descriptor deaths_;
   DelayedCall silence_timer_;
-  DelayedCall pause_timer_;    ///< runs after SIGTSTP
+  DelayedCall pause_timer_;    ///< after SIGTSTP: stops workers that have not stopped
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
   std::deque<Event> events_;
   bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know

@@ -37,7 +37,7 @@ class AttemptLog {
   /// True if the workers got a stop signal by order of the gang, and its reason was logged.
   bool has_logged_order() const { return has_logged_order_; }
 
-  /// One text, "ranks 0-3"; empty: no worker is alive.
+  /// Names the ranks whose workers are alive in one text, such as "ranks 0-3"; empty: no worker is alive.
   std::vector<std::string> describe_living() const;
 
   void on_started(std::size_t worker);
@@ -61,7 +61,7 @@ class AttemptLog {
   void on_still_waiting(std::chrono::nanoseconds left);
   /// `place`: "at train.py:12 in save"; empty: not known.
   void on_overdue(std::size_t worker, const EndRequest& request, const std::string& place);
-  /// These processes of ended ranks still run after a moment. May be called again where mpirun runs on.
+  /// Prints which processes of ended ranks still run after a moment. May be called again while mpirun runs.
   void on_orphans(const std::vector<Process>& left);
   void on_not_killed(const std::vector<Process>& left);
 

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Does so in a helper process, because the file system may hang; the end of the job waits for it for some seconds.
+/// Writes in a helper process, because the file system may hang. The end of the job waits some seconds for this process.
 class BadNodesKeeper {
  public:
   /// The references outlive it.

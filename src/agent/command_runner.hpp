@@ -20,9 +20,10 @@ namespace muster {
 struct UserCommand {
   std::string line;  ///< for /bin/sh
   std::map<std::string, std::string> environment;
-  std::chrono::milliseconds limit{};   ///< of its time
-  std::chrono::milliseconds grace{};   ///< between SIGTERM and SIGKILL after that; 0: SIGKILL at once
-  bool ends_with_its_program = false;  ///< what it leaves behind is killed; else whoever writes its output is awaited
+  std::chrono::milliseconds limit{};  ///< how long the command may run
+  std::chrono::milliseconds grace{};  ///< between SIGTERM, after `limit`, and SIGKILL; 0: SIGKILL at once
+  /// True: processes that it leaves are killed; false: those that hold its output are awaited.
+  bool ends_with_its_program = false;
 };
 
 struct CommandEnd {

@@ -97,7 +97,8 @@ void CompileCaches::end_attempt(bool has_succeeded) {
   keep(std::chrono::system_clock::now() - (has_succeeded ? std::chrono::seconds(0) : compile_cache::kSettled));
 }
 
-/// Keeps what was written before `latest`; empty: what has settled when the helper looks. It may look when the next workers run.
+/// Keeps what was written before `latest`. If that is empty, the helper keeps the files that nobody has written to for a
+/// moment when it looks at them, which may be when the next workers run.
 void CompileCaches::keep(std::optional<std::chrono::system_clock::time_point> latest) {
   constexpr int kMostQueued = 2;  // one that runs has not seen what is new now
   if (!is_keeper_ || queued_ >= kMostQueued) {

@@ -32,9 +32,10 @@ class CompileCaches {
   void fill(std::function<void()> then);
   /// Node 0 keeps what is new, from time to time.
   void begin_attempt(const LaunchPlan& plan);
-  /// The job is to give way.
+  /// Keeps what is new, because the job is to be suspended.
   void on_notice() { keep({}); }
-  /// No worker is left. What a worker has written last may be whole only if all have succeeded.
+  /// Keeps what is new; no worker is left. If a worker has failed, files of the last moments may be incomplete, and are left
+  /// out.
   void end_attempt(bool has_succeeded);
   /// The job ends. Calls `then` when nothing is kept any more, after `most_time` at the latest.
   void end(std::chrono::milliseconds most_time, std::function<void()> then);
@@ -56,8 +57,8 @@ class CompileCaches {
   std::function<void()> at_end_;
   bool is_keeper_ = false;  ///< this is node 0
   bool workers_run_ = false;
-  bool is_tried_ = false;           ///< this node has found out whether the store takes a file, or asks
-  bool store_is_given_up_ = false;  ///< it hangs, or is not to be used
+  bool is_tried_ = false;           ///< this node has asked whether the store takes a file
+  bool store_is_given_up_ = false;  ///< the store hangs, or must not be used
   int queued_ = 0;                  ///< tasks of node 0 that are not done
 };
 

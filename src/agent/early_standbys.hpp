@@ -1,7 +1,7 @@
 #pragma once
 
-// Works for the first attempt while this node waits for other nodes, or for its inputs: standbys import (docs/standby.md), and
-// libraries are read ahead (docs/first-step.md). Private to src/agent.
+// Prepares the first attempt while this node waits for other nodes, or for its inputs: lets standbys import (docs/standby.md),
+// and reads libraries ahead (docs/first-step.md). Private to src/agent.
 
 #include "agent/process_loop.hpp"
 #include "agent/read_ahead.hpp"
@@ -13,7 +13,8 @@
 
 namespace muster {
 
-/// Has both done by the plan that this node expects. A standby that turns out not to fit is not used.
+/// Does both by the plan that this node expects. If the plan of the attempt differs, a standby that does not fit it is not
+/// used.
 class EarlyStandbys {
  public:
   /// The references outlive it.
@@ -21,7 +22,7 @@ class EarlyStandbys {
 
   /// To be called when this node begins to wait.
   void start();
-  /// The first attempt begins.
+  /// Stops the preparation. To be called when the first attempt begins.
   void cancel();
 
  private:

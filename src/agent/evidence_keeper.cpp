@@ -164,7 +164,8 @@ std::vector<Target> targets_of(const OpenSource& from, const EvidencePlaces& pla
   return targets;
 }
 
-/// As the owner of the file; a folder of ours in which others may not write takes it from us.
+/// Copies the file as its owner. If the owner may not write there, muster copies it into the log folder, if nobody else may
+/// write in that folder.
 std::string copy_for_owner(const OpenSource& from, const EvidencePlaces& places) {
   const Owner owner{from.status.st_uid, from.status.st_gid};
   const std::vector<Target> targets = targets_of(from, places);
@@ -184,7 +185,9 @@ std::string copy_for_owner(const OpenSource& from, const EvidencePlaces& places)
 
 /// Tells whose files of a rank are kept, and how many bytes.
 struct RankLimits {
-  uid_t user = 0;  ///< beside us; 0: that of the first file of another user, for `su` drops below the rank's process
+  /// The other user whose files are kept, besides muster's. 0: not known yet; then it becomes the owner of the first such
+  /// file, for a rank may have started its program by `su`.
+  uid_t user = 0;
   std::size_t room = kMostEvidenceBytes;  ///< bytes that may still be copied
 };
 

@@ -27,7 +27,7 @@ inline constexpr std::size_t kMostEvidenceBytes = std::size_t{256} << 20U;
 struct EvidenceSource {
   enum class Kind {
     Dump,       ///< of a flight recorder
-    AskedDump,  ///< likewise, for a question of ours
+    AskedDump,  ///< of a flight recorder, which muster has asked for it
     ErrorFile,
     Core,  ///< in the folder of the rank; stays where it is
     Other
@@ -43,8 +43,8 @@ struct EvidenceFolder {
   GlobalRank rank;
   int attempt = 0;
   std::string path;
-  std::string error_file;  ///< there or elsewhere; empty: none
-  uid_t user = 0;          ///< as whom the rank ended; 0: root, or unknown
+  std::string error_file;  ///< in this folder or elsewhere; empty: none
+  uid_t user = 0;          ///< the user of the rank when it ended; 0: root, or unknown
 };
 
 /// A core file of a process; the kernel knows where.

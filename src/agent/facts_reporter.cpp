@@ -131,7 +131,7 @@ std::string FactsReporter::read() const {
   return preflight::to_line(facts);
 }
 
-/// Has processes of their own find out what may hang, at the same time.
+/// Adds the facts whose reading may hang: each comes from a process of its own, and all of these run at the same time.
 void FactsReporter::add_answers(Facts& facts) const {
   const auto folders = folders_of(run_);
   std::optional<HelperAnswer> room = ask([&] { return read_room(folders); });

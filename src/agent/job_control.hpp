@@ -38,14 +38,14 @@ class JobControl {
 
   /// Begins to listen; on failure the job goes on without a socket.
   void start();
-  /// The workers' environment gets the socket, and the file of a notice.
+  /// Adds to the workers' environment where the socket is, and the file of a notice.
   void begin_attempt(LaunchPlan& plan);
-  /// The workers are being stopped, for any reason.
+  /// Ends the watch for hangs, and answers open requests to suspend, because the workers are being stopped for any reason.
   void note_stopping();
   /// Refuses later requests, and answers pending ones with the reason of the job's end.
   void end(const std::string& why);
 
-  /// An answer of a node.
+  /// Takes the answer of a node to a question.
   void take_status(const gang::StatusReport& status);
   /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
@@ -61,12 +61,12 @@ class JobControl {
   /// A question to all nodes, asked once for all who want to know before the answer is complete.
   struct Question {
     Timer timer;     ///< later answers are left out
-    int number = 0;  ///< see gang::StatusQuery; each time it is asked it is another one
+    int number = 0;  ///< of the `gang::StatusQuery`; each time the question is asked it gets a new number
     /// Called with the answer, or at the end of the job with a reason for which there is none.
     std::vector<std::function<void(const std::string& why_not)>> waiting = {};
     std::vector<std::string> lines = {};  ///< of the nodes that have answered
     std::vector<std::string> ranks = {};  ///< of the same nodes, see gang::StatusReport
-    int missing = 0;                      ///< nodes that have not
+    int missing = 0;                      ///< nodes that have not answered
   };
 
   void take(const control::HelloRequest& request, const ucred& client, const Reply& reply);

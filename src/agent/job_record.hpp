@@ -33,14 +33,14 @@ class JobRecord {
   /// Reads the state of the living ranks. Called in a helper process.
   std::function<std::vector<ledger::RankState>()> ranks;
 
-  /// Likewise, how often looks at the ranks have asked what.
+  /// Returns how often each question has been asked about the ranks. Called in a helper process.
   std::function<std::map<std::string, std::uint64_t>()> asked;
 
   /// Opens what the options name. Fails if the address of --metrics cannot be taken.
   [[nodiscard]] Result<> open();
   /// Records an event, whose times are set here. Nothing follows the end of the job.
   void add(ledger::Event event);
-  /// False: the job has been short so far, and nobody asked.
+  /// False: nobody asked for a record, and the job has been too short for one so far.
   bool is_wanted() const;
   /// Tells where the time went.
   std::string closing_line() const { return ledger_.closing_line(); }

@@ -27,7 +27,7 @@ void LinkChecker::answer(const std::string& question) {
     tell(listen(*listens));
   } else if (plan && listener_) {
     measure(*plan);
-  } else {  // of a question that cannot be read, nobody knows the check
+  } else {  // the number of the check is not known if the question cannot be read
     tell(listens ? refusal_of(listens->check) : plan ? refusal_of(plan->check) : "");
   }
 }

@@ -44,7 +44,7 @@ class ProcessLoop {
   bool is_new_stop(int signal);
   /// True if the stop signal just heard ends the wait for slow consoles: the first one, or one from a keyboard.
   bool ends_drain(int signal) const;
-  /// The workers have got this stop signal. If the guard has sent it, the same signal, still pending here, is no new
+  /// Notes that the workers have got this stop signal. If the guard has sent it, the same signal, still pending here, is no new
   /// request.
   void note_stop_of_workers(int signal);
 

@@ -13,9 +13,9 @@
 
 namespace muster {
 
-/// Makes a folder below `place` for each rank of this attempt, and moves its error file there from the run folder. A
-/// rank whose folder cannot be made gets none. `place`: empty: nobody gets one. Takes up to a second where its file
-/// system hangs.
+/// Makes a folder below `place` for each rank of this attempt, and plans the rank's error file there instead of in the run
+/// folder. A rank whose folder cannot be made gets none; if `place` is empty, no rank gets one. Takes up to a second where
+/// its file system hangs.
 ///
 /// A worker of root may drop to another user, and nobody knows that before. So everybody may write into the folders of
 /// root's ranks, which have names that nobody can guess below a place that nobody else can list.
@@ -25,7 +25,7 @@ void give_rank_folders(LaunchPlan& plan, const std::string& run_folder, const st
 /// files of others (protected_hardlinks, proc(5)), it may be root's. Empty: it is none, or cannot be opened.
 UniqueFd open_rank_file(const std::string& path, struct stat& status);
 
-/// The content of such a file, at most `limit` bytes; empty when it cannot be read.
+/// The content of a file in the folder of a rank, at most `limit` bytes; empty when it cannot be read.
 std::string read_rank_file(const std::string& path, std::size_t limit);
 
 /// True for the name of a core file, as the kernel chooses it unless it is told otherwise.

@@ -32,10 +32,11 @@ class ReadAhead {
   std::function<void(ledger::Event)> record;
 
   bool is_wanted() const { return run_.options.read_ahead.is_wanted && !run_.job.plan.is_transparent; }
-  /// This node has waited for a second. Reads until a worker writes its first line.
+  /// Reads until a worker writes its first line. To be called when this node has waited for a second.
   void begin_wait(const WorkerPlan& first, const std::string& program);
   void begin_attempt() { is_waiting_ = false; }
-  /// A worker has written its first line. Keeps the list later, once in a job, from the processes below `pid`.
+  /// Ends the reading, because a worker has written its first line. A moment later, once in a job, keeps the list of the
+  /// files that the processes below `pid` have open.
   void note_first_line(const WorkerPlan& first, const std::string& program, pid_t pid);
   /// The workers end, or are to save: reads and keeps nothing more.
   void stop();
@@ -54,7 +55,7 @@ class ReadAhead {
   SharedArray<ReadAheadCounts> counts_;  ///< null: nothing has been read
   Clock::time_point began_;
   bool is_waiting_ = true;  ///< no attempt has begun
-  bool is_kept_ = false;    ///< the list of this job
+  bool is_kept_ = false;    ///< the list of this job has been kept
 };
 
 }  // namespace muster

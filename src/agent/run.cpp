@@ -99,7 +99,7 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
   // In shared memory if possible, as that of the run.
   constexpr const char* kName = "muster-ranks";
   if (!job.plan.is_transparent && !resources.ranks.make_in_memory(kName)) {
-    (void)resources.ranks.make_below(temporary, kName);  // then they write into that of the run
+    (void)resources.ranks.make_below(temporary, kName);  // if that fails, ranks write into the folder of the run
   }
   std::set<int> watched_signals = options.stop_signals.all();
   if (options.suspend.signal) {  // an agent that misses the notice has to be ended before the platform kills it

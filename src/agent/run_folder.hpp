@@ -23,7 +23,7 @@ class RunFolder {
   Result<> make_below(const std::string& temporary_folder, const std::string& name = "muster");
   /// Empty: no directory.
   const std::string& path() const { return path_; }
-  /// To be called by its last user; gives up after 2 s if the file system hangs.
+  /// Removes the folder. To be called by its last user. Gives up after 2 s if the file system hangs.
   void remove();
   /// Lets it stay, whoever removes it, if a rank has written a file there that `is_wanted` by its name. Returns its
   /// path; empty: it does not stay. Likewise limited.

@@ -70,7 +70,7 @@ class Shutdown {
   /// Runs the loop until no work is pending. Signals and the guard are watched until then, but are not pending work.
   void run();
 
-  /// The job has ended: `finalize` may follow. Files that take nothing for `drain_limit` are given up.
+  /// Begins the end, because the job has ended; `finalize` may follow. Files that take nothing for `drain_limit` are given up.
   void begin(std::chrono::milliseconds drain_limit);
   bool has_begun() const { return phase_ != Phase::Running; }
   /// Makes the exit report, as soon as the output is drained.

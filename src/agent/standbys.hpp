@@ -58,12 +58,12 @@ class Standbys {
   void note_first_line();
   /// The attempt ends: no standby is made before the next one.
   void end_attempt();
-  /// The job ends: kills them. They are pending work until they are gone.
+  /// Kills all standbys, because the job ends. They are pending work until they are gone.
   void end();
 
-  /// Those that have neither become workers nor ended.
+  /// The standbys that have neither become workers nor ended.
   std::set<pid_t> pids() const;
-  /// Those that are ready.
+  /// The number of standbys that are ready.
   std::size_t ready() const;
 
  private:
@@ -99,7 +99,7 @@ class Standbys {
     std::map<std::string, std::vector<int>> cold{};   ///< ranks that did not start from a standby, by the reason
     std::vector<std::pair<int, UniqueFd>> sockets{};  ///< of those that were ordered to, with their ranks
     int looks = 0;                                    ///< at these
-    std::string first_line{};                         ///< what is said about it; empty: no rank has written one
+    std::string first_line{};  ///< ", first line after 12 s", a part of what is said; empty: no rank has written one
     bool is_told = false;
   };
 

@@ -88,7 +88,7 @@ class RoutePlanVote {
   void forget();
   void cancel() { timer_.cancel(); }
 
-  /// This node's vote, once for each table and attempt; empty: already taken.
+  /// Returns this node's vote, once for each table and attempt; empty: it was returned before.
   std::optional<rank_table::RouteVote> take_vote();
   /// Logs the nodes' common decision, and returns the ranks of the next attempt; empty: those of the table.
   std::vector<int> decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const;
@@ -103,7 +103,7 @@ class RoutePlanVote {
   bool is_late_ = false;
 };
 
-// All of it, and the gang to which it goes.
+// Passes all values of this node to the gang.
 
 /// Contributes this node's values, and tells the gang whether the node is ready: the gang starts nothing before all
 /// nodes are.
@@ -116,7 +116,7 @@ class StartupExchange {
   [[nodiscard]] Result<> contribute();
   /// Watches the input files. Called again after an attempt, since another one may follow.
   void start();
-  /// This node is not ready before this is over, such as "compile caches"; empty: it is.
+  /// Names what this node has to finish before it is ready, such as "compile caches"; empty: nothing.
   void wait_for(const std::string& what);
   /// An attempt starts, or the job ends: watches no longer.
   void cancel();

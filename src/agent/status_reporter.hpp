@@ -49,7 +49,7 @@ class StatusReporter {
   void begin_attempt(LaunchPlan& plan);
   /// To be answered by an event `StatusReport`.
   void describe(const gang::StatusQuery& wanted);
-  /// The job has ended: what is asked is answered no more.
+  /// Answers no more questions, because the job has ended.
   void end();
 
   /// The state of this node, without values from files or /proc.
@@ -60,7 +60,7 @@ class StatusReporter {
   std::optional<std::string> name_process(pid_t pid) const;
   /// Ranks of the job in the present attempt.
   int rank_count() const;
-  /// Counts how often looks at the ranks have asked what, by the names of --hang-ask.
+  /// Returns how often each question has been asked about the ranks, by its name in --hang-ask.
   std::map<std::string, std::uint64_t> asked() const;
 
  private:
@@ -82,7 +82,7 @@ class StatusReporter {
   ServiceRequests& services_;
   const std::unique_ptr<Attempt>& attempt_;
   HelperTask helper_;                               ///< reads /proc and the heartbeats
-  std::map<std::string, std::set<int>> described_;  ///< what is asked about, with the numbers of the queries
+  std::map<std::string, std::set<int>> described_;  ///< open queries: their `what`, with their numbers
   bool is_describing_ = false;
   bool has_ended_ = false;
   Result<SharedArray<hang::AskedCounts>> asked_ = share_array<hang::AskedCounts>(1);  ///< counted in helper processes

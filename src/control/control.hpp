@@ -33,7 +33,7 @@ struct StatusRequest {};
 /// A wish to ask the RAS subsystem of the NCCL in the workers, too, which has made some versions crash.
 enum class AskNccl {
   No,
-  IfSound,  ///< not a version that is known to have faults, or that is not known
+  IfSound,  ///< only a known version of NCCL of which no fault is known
   Always
 };
 /// Asks where all ranks of the job are.
@@ -85,7 +85,7 @@ struct Listener {
   uid_t folder_owner = 0;
   uid_t user = 0;
   pid_t pid = 0;    ///< 0: it is in a pid namespace that we do not see
-  pid_t named = 0;  ///< as it said
+  pid_t named = 0;  ///< of the muster that it says it is
 };
 
 /// The pid of the muster that listens; empty: folder, listener and the muster that it names are not of one user, or it
@@ -97,7 +97,7 @@ std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
 /// An agent on this machine.
 struct FoundAgent {
   std::string socket;
-  bool is_silent = false;  ///< it lives and has not answered: only socket, pid and peer are known
+  bool is_silent = false;  ///< the agent lives and has not answered: only socket, pid and peer are known
   std::string job_id;      ///< empty: the job has no id
   std::string rendezvous;  ///< "host:port" where its nodes meet; empty: it has one node
   pid_t pid = -1;          ///< of muster, as we see it; 0: not known of a silent one
@@ -107,7 +107,7 @@ struct FoundAgent {
   std::string state;    ///< of the agent's node: "running"
   int nodes = 1;
   double since = 0;  ///< start of the agent, in seconds since 1970
-  ucred peer = {};   ///< who listens
+  ucred peer = {};   ///< the process that listens, by the kernel
 
   /// True for two agents of one job: several may run on one machine, and call it by different names.
   bool is_of_same_job(const FoundAgent& other) const;

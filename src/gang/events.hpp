@@ -71,7 +71,7 @@ struct StatusReport {
   int missing = 0;        ///< from the leader: nodes that have not answered yet
   std::string ranks{};    ///< from the leader: those of the node, such as "0-7", or "none"; empty: not known
   std::string differs{};  ///< from the leader: how the node differs from the others, see `Outlier`; usually empty
-  std::string suspect{};  ///< likewise, its failures, see `Suspect`
+  std::string suspect{};  ///< from the leader: how often the node has failed by itself, see `Suspect`; usually empty
 };
 
 /// The attempt hangs, as the node that watches it found. The leader ends it where no rank is named; otherwise it tells

@@ -20,7 +20,7 @@ namespace muster::gang {
 struct NodePart {
   NodeRank node;
   std::string_view address;  ///< where other nodes reach the node; empty: where the workers meet
-  std::string_view bytes;    ///< also empty if the node contributed nothing
+  std::string_view bytes;    ///< empty, too, if the node contributed nothing
 };
 
 /// Address and slots of a node of an attempt.

@@ -45,15 +45,15 @@ enum class ScaleUp {
 
 /// Comparison of the nodes when they meet.
 enum class ComparesNodes {
-  Auto,      ///< where the job has three or more; the leader's choice counts
-  Strictly,  ///< likewise, before the start: a node with a fatal difference does not take part
+  Auto,      ///< if the job has three nodes or more; the leader's choice counts
+  Strictly,  ///< as Auto, but before the start: a node with a fatal difference does not take part
   Never
 };
 
 struct PreflightChoice {
   ComparesNodes compares = ComparesNodes::Auto;
-  bool is_full = false;         ///< this node tells what it takes look-ups and writes to find out, too
-  bool measures_links = false;  ///< likewise the nodes measure the links between them; the leader's choice counts
+  bool is_full = false;         ///< this node also tells facts for which it has to look up names and to write files
+  bool measures_links = false;  ///< the nodes measure the links between them; the leader's choice counts
 
   bool operator==(const PreflightChoice&) const = default;
 };
@@ -63,14 +63,14 @@ enum class Lead {
   Never,             ///< another agent leads
   Always,            ///< this agent has node rank 0
   IfAddressIsLocal,  ///< the agent that owns the address and gets the port leads
-  /// As above, and also once an agent of the job reaches this one through an address that no node owns: a Service's,
-  /// or a published one.
+  /// As `IfAddressIsLocal`; and also if no node owns the address, as with a Service or a published port, and an agent of the
+  /// job reaches this agent through it.
   IfReached
 };
 
 /// Options for how the agents of a job join, detect losses, restart and end.
 struct GangOptions {
-  std::chrono::milliseconds timeout{900'000};          ///< until the gang is complete
+  std::chrono::milliseconds timeout{900'000};          ///< for all nodes to join
   std::chrono::milliseconds inputs_timeout{600'000};   ///< for input files that another program writes
   std::chrono::milliseconds last_call{30'000};         ///< for more nodes, once the minimum is here
   std::chrono::milliseconds heartbeat_timeout{8'000};  ///< silence after which a peer counts as lost
@@ -78,9 +78,9 @@ struct GangOptions {
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
   PreflightChoice preflight;
-  std::string preflight_command;                        ///< each node runs its own before an attempt; empty: none
+  std::string preflight_command;  ///< each node runs the command of its own option before an attempt; empty: none
   std::chrono::milliseconds preflight_timeout{60'000};  ///< for that command; the leader's counts
-  int node_failures = 0;     ///< after so many by itself a node gives its place to another one; 0: never
+  int node_failures = 0;     ///< after this many failures of its own a node gives its place to another one; 0: never
   std::string bad_nodes;     ///< file of nodes that failed by themselves; empty: none
   std::string machine;       ///< of this node; empty: by the host name
   std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address
@@ -101,7 +101,7 @@ struct GangConfig {
   std::string host;       ///< name or address where the gang meets
   std::string host_from;  ///< source of `host`, for messages
   std::uint16_t port = 0;
-  std::string port_option;  ///< that gave the port: where something else has it, another one is to be given; or empty
+  std::string port_option;  ///< the option that gave the port, for the message that the port is taken; may be empty
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, if the platform names them
   ExchangeKeys keys;                              ///< equal on all nodes
   std::string waits_for;                          ///< missing inputs of this node; empty: it is ready

@@ -22,8 +22,8 @@ namespace muster::gang {
 /// an older version does so, too.
 inline constexpr int kLinksNumber = std::numeric_limits<int>::max() - 1;
 
-/// Rounds follow each other in this time on each node. The first one begins so long after the agent gets the question: until
-/// then partners meet. It leaves room for nodes that begin late.
+/// The length of a round. The first round begins this long after the agent gets the question: before it, partners connect to
+/// each other. A round is longer than its transfer, because some nodes begin late.
 inline constexpr std::chrono::milliseconds kLinkRoundTime{400};
 /// Enough for the pairs of 65,536 nodes.
 inline constexpr std::size_t kMostLinkRounds = 16;
@@ -87,10 +87,11 @@ inline constexpr int kMostLinkLoss = 1'000'000;      // of a million packets
 
 /// The link of a pair as one of both nodes has measured it. Numbers are not negative.
 struct LinkResult {
-  int latency = 0;         ///< the shortest round trip in microseconds; 0: not known
-  int throughput = 0;      ///< received, in kbit/s
-  int loss = 0;            ///< packets that this node sent again, of a million
-  bool is_silent = false;  ///< instead: this node was there in time, and its partner has not answered
+  int latency = 0;     ///< the shortest round trip in microseconds; 0: not known
+  int throughput = 0;  ///< received, in kbit/s
+  int loss = 0;        ///< packets that this node sent again, of a million
+  /// True: there are no numbers, because the partner has not answered this node, which was in time.
+  bool is_silent = false;
 };
 
 /// The node's results; empty in rounds of which it can tell nothing, as it was late or its partner was.
@@ -122,9 +123,10 @@ struct ToldLinks {
 };
 
 struct LinkVerdict {
-  std::vector<Outlier> outliers{};   ///< nodes whose links are bad, by their ranks
-  std::vector<NodeRank> doubtful{};  ///< instead: all their links are bad, but those between them were not measured
-  std::vector<NodeRank> unknown{};   ///< nodes of which too few links were measured
+  std::vector<Outlier> outliers{};  ///< nodes whose links are bad, by their ranks
+  /// Perhaps outliers: all their links are bad, but those between them were not measured.
+  std::vector<NodeRank> doubtful{};
+  std::vector<NodeRank> unknown{};  ///< nodes of which too few links were measured
   std::string mixed{};  ///< "link throughput 0.90 Gb/s on 28 links and 24.00 Gb/s on 36": no single node is the reason
 };
 

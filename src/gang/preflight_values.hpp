@@ -38,15 +38,16 @@ struct ToldFacts {
   NodeRank node;
   std::string host;
   std::string role;     ///< nodes are compared within their role
-  std::string text;     ///< as it came
-  double asked = 0;     ///< the node read its own clock after this,
-  double answered = 0;  ///< and before this
+  std::string text;     ///< the facts as the node has sent them
+  double asked = 0;     ///< before this time the node had not read its own clock
+  double answered = 0;  ///< after this time the node had read its own clock
 };
 
 struct PreflightVerdict {
   std::vector<Outlier> outliers;  ///< by their ranks
-  std::vector<Outlier> unfit;     ///< those with differences by which a job may fail; `facts` has these alone
-  std::string mixed;              ///< "kernel 5.15 on 40 nodes and 6.1 on 24": large groups differ; empty: none do
+  /// Nodes with differences by which a job may fail; their `facts` has only these differences.
+  std::vector<Outlier> unfit;
+  std::string mixed;  ///< "kernel 5.15 on 40 nodes and 6.1 on 24": large groups differ; empty: none do
 };
 
 /// `StatusQuery::number` by which the leader has a node run its command of --preflight-command, as no agent can ask. The
@@ -57,7 +58,7 @@ inline constexpr const char* kCommandPassed = "passed";
 
 /// `StatusQuery::what` beside that number.
 struct CommandQuestion {
-  int node = 0;  ///< its rank in the attempt, as far as is known
+  int node = 0;  ///< rank of the node that is asked, as far as it is known before the attempt
   int nodes = 1;
   int attempt = 0;
   std::chrono::milliseconds limit{};  ///< of the command's time

@@ -1,4 +1,4 @@
-// Shares memory between guard and agent (mmap(2), MAP_SHARED and MAP_ANONYMOUS), and judges the agent's heartbeats.
+// Decides for the guard whether the agent still works.
 #include "guard/agent_watchdog.hpp"
 
 #include "base/file_io.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory shared by guard and agent, and the watchdog by which the guard decides whether the agent still works.
+// Decides for the guard whether the agent still works.
 
 #include "process/guard_memory.hpp"
 
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-// The watchdog: pure, without clock and processes.
+// Pure, without clock and processes. The memory that guard and agent share is in process/guard_memory.hpp.
 
 /// State of an agent that is late.
 struct ProcessSample {
@@ -39,15 +39,15 @@ class AgentWatchdog {
 
   /// An agent that handles a stop request beats within this time.
   static constexpr std::chrono::milliseconds kTimeToAnswer{1'000};
-  /// After the workers' grace, an agent that was asked to stop may be silent for this long,
+  /// After the workers' grace, an agent that was asked to stop may be silent for this long.
   static constexpr std::chrono::milliseconds kSilenceAtTheEnd{1'000};
-  /// and is sampled for this long before it counts as stuck.
+  /// After that silence, the guard samples the agent for this long before the agent counts as stuck.
   static constexpr std::chrono::milliseconds kSampleInterval{200};
   /// Limit for an agent that waits for a CPU.
   static constexpr std::chrono::milliseconds kSilenceOfRunnable{10'000};
-  /// A poll that is late by more than this: we were stopped.
+  /// A poll that is late by more than this shows that the guard itself was stopped.
   static constexpr std::chrono::milliseconds kLateWakeup{500};
-  /// Time for an agent that was stopped with us to beat.
+  /// Time in which an agent that was stopped together with the guard has to beat.
   static constexpr std::chrono::milliseconds kSecondChance{1'000};
 
   enum class Act {

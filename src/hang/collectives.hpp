@@ -34,7 +34,7 @@ inline constexpr std::size_t kMostNumbers = std::size_t{1} << 22U;
 /// The values, sorted by rank.
 std::vector<RankProgress> list_of(const std::map<int, RankProgress>& by_rank);
 
-/// Ranks for which others wait.
+/// The ranks for which others wait.
 struct Absent {
   std::map<int, std::int64_t>
       ranks;               ///< with the last collective that each has entered, -1: not known; empty: nobody is named
@@ -44,8 +44,8 @@ struct Absent {
 };
 
 /// Names the ranks for which others wait, and that wait for nobody: a rank waits where it has entered a collective of a group
-/// that is not completed, and others of the group have not entered it. `silent` are ranks that have told nothing: who has them
-/// in a group and waits there, waits for them. More than half of the ranks are never named.
+/// that is not completed, and others of the group have not entered it. `silent` are ranks that have told nothing: a rank that
+/// waits in a group with a silent rank waits for the silent rank. More than half of the ranks are never named.
 Absent find_absent(const std::vector<RankProgress>& progress, const std::set<int>& silent = {});
 
 }  // namespace muster::hang

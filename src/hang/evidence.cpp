@@ -258,7 +258,7 @@ void give_progress(Evidence& evidence) {
   }
 }
 
-/// Tells the rank that was the last to write from all others.
+/// Finds the rank that wrote last, and how long all others have been quiet.
 void find_writer(Evidence& evidence) {
   constexpr double kMilliseconds = 1'000;
   std::vector<std::pair<std::uint64_t, int>> ages;

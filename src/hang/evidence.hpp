@@ -17,7 +17,7 @@
 
 namespace muster::hang {
 
-/// The place at which a rank is; equal for ranks that are alike.
+/// The place at which a rank is. Ranks that are alike have equal places.
 struct Place {
   std::string end;       ///< how its process ended, such as "exit code 0"; empty: it runs
   char state = '?';      ///< of its main thread: R, S, D, T, Z, see proc_pid_stat(5)
@@ -27,14 +27,14 @@ struct Place {
   auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Numbers that change while a rank works. Its thread is the one that `place` describes.
+/// Numbers that change while a rank works. "Its thread" is the thread that `RankEvidence::place` describes.
 struct Counters {
   std::uint64_t switches = 0;    ///< how often its thread has waited
   std::uint64_t cpu_ms = 0;      ///< CPU time of its thread
   std::uint64_t page_reads = 0;  ///< page faults of its thread that had to read from a disk
   std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
   std::uint64_t children_ms = 0;  ///< CPU time of the processes below its main process
-  std::uint64_t sending = 0;      ///< a number that changes with the bytes that wait in its sockets; 0: none do
+  std::uint64_t sending = 0;      ///< a number that changes with the bytes that wait in its sockets; 0: no bytes wait
   std::uint64_t threads_ms = 0;   ///< for which all other threads of its process have run, or waited for a CPU
 };
 
@@ -59,12 +59,13 @@ struct RankEvidence {
 struct Evidence {
   std::vector<RankEvidence> ranks;  ///< sorted by rank
   double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
-  double others_quiet = 0;          ///< the same of all but the one that was the last to write; not sent
-  std::optional<int> writer = {};   ///< that one; not sent
-  std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
-  std::string nccl = {};            ///< a sentence about a question to NCCL; empty: none was wished
-  /// As a node sends it: of its own ranks from flight recorders, or of all ranks from NCCL. `join_lines` moves it to
-  /// the ranks.
+  double others_quiet = 0;          ///< seconds since a rank other than `writer` did so; not sent
+  std::optional<int> writer = {};   ///< the rank that did so last; not sent
+  /// A sentence about who waits for which keys in the store of the ranks; empty: nobody is known.
+  std::string store = {};
+  std::string nccl = {};  ///< a sentence about a question to NCCL; empty: none was wished
+  /// The progress that a node sends: of its own ranks from flight recorders, or of all ranks from NCCL. `join_lines` moves it
+  /// to `ranks`.
   std::vector<RankProgress> progress = {};
   int missing = 0;  ///< nodes that have not answered, or have answered nothing that can be read; not sent
   std::optional<std::uint64_t> fabric_bytes = {};  ///< sent and received by the RDMA ports of all hosts; empty: none

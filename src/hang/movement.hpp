@@ -6,20 +6,20 @@
 
 namespace muster::hang {
 
-/// Above which a rank works that waits for nobody. docs/hangs.md has the table.
+/// A rank that waits for nobody works if one of its numbers is above its threshold. docs/hangs.md has the table.
 struct Thresholds {
-  double cpu_share = 0.02;       ///< of one CPU, of its thread
-  double switches = 0.5;         ///< a second, of its thread, in a wait that a library begins again by itself
-  double threads_share = 0.05;   ///< of one CPU, of all other threads of its process
-  double page_reads = 1;         ///< a second, of its thread
+  double cpu_share = 0.02;       ///< its thread: share of one CPU
+  double switches = 0.5;         ///< its thread, in a wait that a library begins again by itself: how often a second
+  double threads_share = 0.05;   ///< all other threads of its process: share of one CPU
+  double page_reads = 1;         ///< its thread: reads from a disk a second
   double io = 1'000'000;         ///< bytes a second; a thread that only reports the use of the machine reads less
-  double children_share = 0.05;  ///< of one CPU, of the processes below it
+  double children_share = 0.05;  ///< the processes below it: share of one CPU
   double fabric = 1'000'000;     ///< bytes a second; the subnet's management makes less
 };
 
-/// Sets what each rank has done since `before`, which was so many seconds ago, and the rate of the fabric. Of a rank that waits for others only what shows
-/// that an operation went through counts: waits may poll, and threads of libraries always do something. While much
-/// goes over the fabric, ranks move whose collectives are not known.
+/// Sets what each rank has done since `before`, which was `seconds` ago, and the rate of the fabric. For a rank that waits
+/// for others only proof that an operation went through counts, because waits may poll, and threads of libraries always do
+/// something. While much data goes over the fabric, ranks whose collectives are not known count as moving.
 void mark_moving(Evidence& now, const Evidence& before, double seconds);
 
 }  // namespace muster::hang

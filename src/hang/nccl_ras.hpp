@@ -16,7 +16,7 @@ namespace muster::hang {
 
 /// A process, as NCCL names it.
 struct RasProcess {
-  std::string host;  ///< its address; empty: not known
+  std::string host;  ///< address of its host; empty: not known
   pid_t pid = -1;
   auto operator<=>(const RasProcess&) const = default;  // NOLINT(modernize-use-nullptr)
 };
@@ -31,16 +31,17 @@ struct RasCommunicator {
   std::string id;
   int size = 0;
   std::vector<RasRank> ranks;
-  std::vector<RasRank> missing;  ///< whose processes do not answer, or have left the communicator
+  std::vector<RasRank> missing;  ///< ranks whose processes do not answer, or have left the communicator
 };
 
 /// Reads the answer to VERBOSE STATUS; lines before it are ignored. What makes no sense is left out: the bytes come from
 /// a program of the user.
 std::vector<RasCommunicator> parse_ras(std::string_view answer);
 
-/// The launched collectives by global ranks, as `enqueued`: a rank is known by its process, which the communicator of
-/// all `world_size` ranks names. Missing ranks are members of a group without progress in it. Of more than 256 ranks
-/// with the count of most, the first 256 are given, and groups that are still too large are left out.
+/// The number of launched collectives of each global rank, as `enqueued`. The communicator of all `world_size` ranks tells
+/// which process has which global rank. A missing rank is a member of its group, without progress in it. If more than 256
+/// ranks of a group have the most common number, only the first 256 of them are given; groups that are still too large are
+/// left out.
 std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& communicators, int world_size);
 
 }  // namespace muster::hang

@@ -11,8 +11,9 @@
 
 namespace muster::hang {
 
-/// The threads, of each at most `kMostFrames`, from what `py-spy dump --json` has printed, errors included. First comes the
-/// one with this kernel id, else the one named MainThread. Fails with `BadData`, and py-spy's reason if it gave one.
+/// Reads the threads, with at most `kMostFrames` frames each, from the output of `py-spy dump --json`, errors included. The
+/// thread with the kernel id `main` comes first, or without such a thread the one named MainThread. Fails with `BadData`, and
+/// py-spy's reason if it gave one.
 [[nodiscard]] Result<std::vector<Thread>> read_py_spy(std::string_view answer, std::uint64_t main);
 
 }  // namespace muster::hang

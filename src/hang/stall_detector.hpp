@@ -40,7 +40,7 @@ class StallDetector {
   /// A hang that is to end the attempt.
   struct Hang {
     std::string why;
-    std::vector<int> ranks;  ///< that run, and for which the others wait; empty: nobody is named
+    std::vector<int> ranks;  ///< ranks that run, and for which the others wait; empty: nobody is named
   };
 
   /// The state of a job whose stall has been reported, or that is to end.
@@ -48,7 +48,7 @@ class StallDetector {
     std::string why;                        ///< "the job has not moved for 60 s"
     double quiet = 0;                       ///< seconds
     std::vector<std::string> verdict = {};  ///< sentences
-    std::vector<int> ranks = {};            ///< that are named
+    std::vector<int> ranks = {};            ///< ranks that the verdict names
     bool begins_stall = false;              ///< the first report of this stall
   };
 
@@ -56,7 +56,7 @@ class StallDetector {
   struct Step {
     bool gathers = false;                 ///< ask all nodes, then call `on_evidence`
     bool asks_recorders = false;          ///< ask the flight recorders, too
-    double delay = 0;                     ///< else: seconds until `on_time`
+    double delay = 0;                     ///< seconds until `on_time`, if `gathers` is false
     std::vector<std::string> lines = {};  ///< for the consoles of all nodes
     std::optional<Hang> hang = {};
     std::optional<Look> look = {};
@@ -65,7 +65,7 @@ class StallDetector {
 
   /// Seconds until the first `on_time`.
   double first_delay() const { return limit_ / 2; }
-  /// Seconds for which the ranks of this node have been quiet, and all but the one that was the last to write.
+  /// `quiet`: seconds for which all ranks of this node have been quiet; `others_quiet`: for which all but the last writer have.
   Step on_time(double quiet, double others_quiet = 0);
   /// `evidence` of all ranks that could be asked.
   Step on_evidence(Evidence evidence);
@@ -87,9 +87,9 @@ class StallDetector {
   Step begin_again(double quiet);
 
   Limits limits_;
-  double limit_;  ///< the shortest of them: of the first look that may be reported
+  double limit_;  ///< the shortest limit: the first evidence that may be reported comes then
   int world_size_;
-  bool has_met_;  ///< the ranks have, once in this attempt
+  bool has_met_;  ///< the ranks have communicated once in this attempt
   bool has_said_what_is_missing_ = false;
   bool has_said_who_works_ = false;  ///< in this stall
   WriterWatch writer_watch_;
@@ -101,8 +101,8 @@ class StallDetector {
     double cpu = 0;
   };
   std::map<int, Spin> spins_;    ///< by rank
-  std::vector<int> seen_ranks_;  ///< of the verdicts at the last looks
-  std::optional<Finding> seen_;  ///< likewise; empty: not one that ends a job
+  std::vector<int> seen_ranks_;  ///< the ranks of the last verdicts, which were alike
+  std::optional<Finding> seen_;  ///< finding of the last verdicts; empty: none that ends a job
   double seen_since_ = 0;        ///< the look before the first of these, in seconds of quiet
   double seen_at_ = 0;           ///< the last of these looks, likewise
   int times_seen_ = 0;

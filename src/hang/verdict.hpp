@@ -12,21 +12,22 @@
 namespace muster::hang {
 
 enum class Finding {
-  Named,      ///< the others wait for these few, or have ended, and these stand still: `Verdict::ranks`
-  WaitedFor,  ///< the others wait for these, and they work
+  Named,      ///< `Verdict::ranks` stand still: the others wait for these few ranks, or have ended
+  WaitedFor,  ///< `Verdict::ranks` work: the others wait for them
   Still,      ///< all wait for each other, and nothing moves: nobody is accused
-  Idle,       ///< those for which others may wait, wait themselves for a request, a child or input
+  Idle,       ///< the ranks for which others may wait, wait themselves for a request, a child or input
   Moving,     ///< collectives go through, or ranks work for which nobody waits
-  Unknown,    ///< not enough could be read: of these ranks
+  Unknown,    ///< too little could be read about `Verdict::ranks`
   Unclear     ///< the ranks are at many places, and it is not known who waits for whom
 };
 
 struct Verdict {
   Finding finding = Finding::Unclear;
-  std::vector<int> ranks;                    ///< sorted; those that the finding is about
-  std::string wait;                          ///< what the others wait in, such as "all_reduce"; empty: not known
-  int waiting = 0;                           ///< ranks that wait, or that are at the place of most
-  std::map<int, std::int64_t> entered = {};  ///< the last collectives of ranks that were named by it
+  std::vector<int> ranks;  ///< sorted; those that the finding is about
+  std::string wait;        ///< the operation in which the others wait, such as "all_reduce"; empty: not known
+  int waiting = 0;         ///< number of ranks that wait, or that are at the place at which most are
+  /// The last collectives of `ranks`, if these show that the others wait for them.
+  std::map<int, std::int64_t> entered = {};
   bool operator==(const Verdict&) const = default;
 };
 

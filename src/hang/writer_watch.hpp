@@ -12,15 +12,15 @@ namespace muster::hang {
 
 class WriterWatch {
  public:
-  /// A rank that stands still while all others wait for it, as each look has shown.
+  /// A rank for which all others waited each time that the ranks were examined, and that stood still.
   struct Stand {
     Verdict verdict;
     double seconds = 0;  ///< since the first of these looks
     int looks = 0;
   };
 
-  /// Compares with the look before. Empty: nobody is known to stand. Of the rank that writes itself no movement at all is
-  /// allowed: it may be its main thread that writes.
+  /// Compares with the evidence before. Empty: no rank is known to stand still. If the rank itself is the one that writes, it
+  /// must not have moved at all, because its main thread may write.
   std::optional<Stand> look(Evidence evidence);
   void forget() { before_.reset(); }
 

@@ -105,11 +105,12 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
 
 namespace {
 
-/// Variables that describe a single node.
+/// Variables that describe a single node. They are not passed to the ranks, because their values would be wrong on other nodes.
 constexpr auto kOfOneNode =
     std::to_array<std::string_view>({"_", "HOME", "HOSTNAME", "LD_LIBRARY_PATH", "LOGNAME", "MAIL", "OLDPWD", "PATH",
                                      "PWD", "SHELL", "SHLVL", "TEMP", "TMP", "TMPDIR", "USER"});
-/// Variables of mpirun and its components, of muster, and of login sessions.
+/// Variables of mpirun and its components, of muster, and of login sessions. They are not passed, because each of these
+/// programs sets its own for the processes that it starts.
 constexpr auto kOfOthers =
     std::to_array<std::string_view>({"MUSTER_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "PRTE_", "SSH_", "XDG_"});
 

@@ -40,10 +40,10 @@ struct RoleTemplate {
   NamedTexts environment;              ///< set always
   NamedTexts environment_unless_set;   ///< set when the variable is not inherited
   NamedTexts environment_if_given;     ///< set when all parameters in the text have a value
-  std::vector<std::string> program;    ///< replaces the command line's program; empty: does not
+  std::vector<std::string> program;    ///< replaces the command line's program; empty: it stays
   std::vector<std::string> unset;      ///< inherited variables that must not reach the process
   std::vector<std::string> arguments;  ///< appended to the program's own
-  bool arguments_first = false;        ///< they stand before all of the program's own
+  bool arguments_first = false;        ///< `arguments` stand before the program's own ones
   std::vector<std::string> arguments_of_several_nodes;  ///< follow `arguments` in a job with several nodes
   /// Inherited variables with the same meaning: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;
@@ -62,7 +62,7 @@ struct Parameter {
   std::string otherwise;                 ///< default; may be empty
   bool is_integer = false;               ///< the value must be an integer
   std::vector<std::string> variables{};  ///< supply the value where it is not given; the first that is set wins
-  bool finds_rank_table = false;         ///< then from a rank table in the environment
+  bool finds_rank_table = false;         ///< without such a variable, the value is a rank table in the environment
   bool is_log_dir = false;               ///< log files go there where the user names no directory
 };
 
@@ -81,7 +81,7 @@ struct InputTemplate {
   std::string what;                 ///< its name in messages, such as "rank table"
   std::string field;                ///< field of the JSON object in it; empty: the file only has to exist
   std::string wanted;               ///< required value of that field
-  bool is_rank_table = false;       ///< instead of a field: the file must be a complete rank table
+  bool is_rank_table = false;       ///< true: no field is compared; the file must be a complete rank table
   bool adds_pod_addresses = false;  ///< adds the known `pod_ip` values to the workers' copy
 };
 

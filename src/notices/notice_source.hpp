@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// Owns sources, and gets their notices, each repeatedly. `source`: for the user.
+/// Owns the sources, and gets their notices. A source may give a notice several times. `source` is its name for the user.
 class NoticeSourceOwner {
  public:
   virtual ~NoticeSourceOwner() = default;
@@ -25,7 +25,7 @@ class NoticeSourceOwner {
   virtual void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) = 0;
   /// The notice is withdrawn: the job goes on.
   virtual void withdraw_notice(const std::string& source) = 0;
-  /// A source has done what `on_suspended` asked of it.
+  /// A source has finished `on_suspended`.
   virtual void note_source_done() = 0;
 };
 
@@ -38,7 +38,7 @@ class NoticeSource {
   virtual ~NoticeSource() = default;
 
   virtual void start() = 0;
-  /// No notice is given after this.
+  /// Ends the source: it gives no notice after this.
   virtual void stop() = 0;
   /// The workers have been told of a notice, from any source.
   virtual void on_delivered() {}

@@ -69,7 +69,7 @@ class PipeReader {
 
   /// True when all streams of a worker have ended.
   bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
-  /// Does not count what comes by then as output of a worker: something else has made it write.
+  /// Until then, what comes does not count as output of a worker, because muster has made it write.
   void disregard_output_until(std::chrono::steady_clock::time_point time) { disregard_until_ = time; }
   /// Time of a worker's last output; empty: none yet.
   std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;

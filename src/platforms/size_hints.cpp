@@ -78,7 +78,7 @@ const Platform* find_owner(std::string_view name) {
   return at == all.end() ? nullptr : *at;
 }
 
-/// The seeming meaning of a name.
+/// The meaning that a variable seems to have, by its name.
 struct Form {
   enum class Kind {
     Nothing,
@@ -88,8 +88,8 @@ struct Form {
     List
   };
   Kind kind = Kind::Nothing;
-  std::string member;  ///< what it counts or numbers; empty: unknown, as in *_GROUP_SIZE
-  std::string prefix;  ///< its first word; of NUM_MACHINES and MACHINE_RANK, the member
+  std::string member;  ///< "NODE": what the variable counts or numbers; empty: unknown, as in *_GROUP_SIZE
+  std::string prefix;  ///< the first word of the name; for NUM_MACHINES and MACHINE_RANK it is `member`
 };
 
 /// "NODE" of NODES; empty for words that are no member.

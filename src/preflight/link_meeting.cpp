@@ -28,7 +28,7 @@ constexpr milliseconds kConnectTime{100};
 constexpr milliseconds kRefusedPause{20};
 /// A node that has tried for less time does not call its partner silent.
 constexpr milliseconds kLeastTryTime{200};
-/// A node that was asked to measure, and began so much later, does not call its partners silent.
+/// A node that begins to measure this long after the question does not call its partners silent.
 constexpr milliseconds kMostLateness{200};
 /// Connections that are kept; the oldest one of a stranger makes room.
 constexpr std::size_t kMostPeers = 256;
@@ -156,7 +156,7 @@ void LinkMeeting::turn(Clock::time_point end) {
     if (!is_of_use) {
       give_up(peer);
       peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-    } else if (!peer.socket) {  // it is its round's partner
+    } else if (!peer.socket) {  // its round has taken the socket, for it is the partner
       peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
     }
   }

@@ -23,10 +23,10 @@ struct LinkListener {
 /// Listens at this numeric address, at a free port of this range. Empty: the address is not this node's, or no port is free.
 std::optional<LinkListener> listen_for_links(const std::string& address, std::uint16_t least, std::uint16_t most);
 
-/// In milliseconds, rounded up, as poll(2) takes it; 0: over.
+/// The time until `end` in milliseconds, rounded up, as poll(2) takes it; 0: it is over.
 int time_left(std::chrono::steady_clock::time_point end);
 
-/// However many strangers connect, it keeps few connections, and a partner's goes before theirs.
+/// Keeps few connections, however many strangers connect; if one must be closed, it is a stranger's and not a partner's.
 class LinkMeeting {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,10 +34,10 @@ class LinkMeeting {
   /// Partners need `key` to connect to `listener`. This node was asked at `begin`. The listener and the plan outlive it.
   LinkMeeting(int listener, std::string key, const gang::LinkPlan& plan, Clock::time_point begin);
 
-  /// Meets partners of all open rounds until then.
+  /// Connects to and accepts partners of all open rounds until `end`.
   void run_until(Clock::time_point end);
-  /// Likewise, but only until the partner of this round is here. Returns its connection, and closes the round. Empty: it has
-  /// not come by `end`.
+  /// Does the same, but only until the partner of this round is connected. Returns this connection, and closes the round.
+  /// Empty: the partner has not come by `end`.
   UniqueFd meet(std::size_t round, Clock::time_point end);
   /// True if this node was there in time, and either no partner with the key has come, or the partner's kernel has accepted
   /// no connection. So a partner is not silent if only its process is late.
@@ -54,10 +54,10 @@ class LinkMeeting {
   struct Peer {
     UniqueFd socket;
     Stage stage = Stage::Hello;
-    std::optional<std::size_t> round{};  ///< empty: it has not told it
+    std::optional<std::size_t> round{};  ///< empty: the other end has not told it yet
     std::string nonces{};                ///< of the end that connects, and of the one that listens
     std::string got{};                   ///< bytes of the message that it waits for
-    Clock::time_point until{};           ///< Connected: end of this try
+    Clock::time_point until{};           ///< end of this try; only in stage `Connected`
   };
   struct Round {
     UniqueFd partner{};

@@ -74,7 +74,7 @@ std::vector<Process> descendants(const std::vector<Process>& all, pid_t root, co
 /// Signals the process that was seen, and no other one that has got its pid meanwhile.
 void signal_exactly(const Process& process, int signal);
 
-/// Sends SIGKILL to what the process has started. Reads all processes only if it has a child.
+/// Sends SIGKILL to all descendants of the process. Reads all processes only if it has a child.
 void kill_descendants(pid_t process);
 
 /// A variable of the process's initial environment; empty: not set, or not readable.
@@ -115,8 +115,8 @@ class Sweeper {
   /// Processes left by ended workers: our descendants, without living workers and theirs.
   std::vector<Process> orphans(const std::set<pid_t>& living_workers) const;
 
-  /// The first of them: living children of ours that are not `known`. Reads no other processes, where the kernel lists
-  /// children.
+  /// The orphans that are our own children: living children that are not in `known`. Reads no other processes if the kernel
+  /// lists children.
   std::vector<Process> adopted(const std::set<pid_t>& known) const;
 
   /// True if there are children, and all are zombies kept by their tracers. Zombies without a tracer make it false:

@@ -93,8 +93,8 @@ class HelperAnswer {
   [[nodiscard]] static Result<HelperAnswer> start(const std::function<std::string()>& work,
                                                   const std::vector<int>& kept = {});
 
-  /// Waits until `end`, for a runnable process longer. Ends the process and does not wait for one that hangs; empty: it
-  /// has not answered.
+  /// Waits for the answer until `end`, or by `extra_time` longer while the process is runnable. Then ends the process, and
+  /// does not wait for one that hangs; empty: it has not answered.
   std::optional<std::string> take(Clock::time_point end, std::chrono::milliseconds extra_time);
 
  private:
@@ -110,7 +110,7 @@ class HelperTask {
  public:
   /// The result of the work; empty: timeout, or the process was killed.
   using Answer = std::optional<std::string>;
-  using Work = std::function<std::string()>;  ///< its changes to memory are lost
+  using Work = std::function<std::string()>;  ///< runs in a copy: its changes to memory are lost
   using Then = std::function<void(Answer)>;   ///< called once, in a later turn of the loop
   /// For work that may take long without being a failure.
   static constexpr std::chrono::hours kNoLimit{24 * 365};

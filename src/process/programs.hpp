@@ -33,11 +33,11 @@ std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int s
 /// Programs that a request to end does not go to.
 struct Unasked {
   std::vector<Process> to_handlers;  ///< see `take_left_to_handlers`
-  /// Those that the signal would end, and that read what another one writes which it does not end, such as `tee`. They end
-  /// with their input; if they ended first, the other one could not write while it saves.
+  /// Programs such as `tee`: the signal would end them, but they read the output of a program that the signal does not end.
+  /// They end when this output ends; if they ended first, the other program could not write while it saves.
   std::set<pid_t> readers;
 };
-/// Takes them out of a worker's programs.
+/// Takes the programs that are not asked out of a worker's programs.
 Unasked take_unasked(std::vector<Process>& programs, int signal);
 
 /// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that

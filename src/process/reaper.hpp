@@ -20,7 +20,7 @@ struct Death {
   ProcessUse use{};                            ///< of a failed worker
   std::optional<std::uint64_t> memory_peak{};  ///< bytes; empty: it was not reaped here
   std::optional<pid_t> traced_by{};            ///< the tracer that keeps it from being reaped
-  uid_t user = 0;                              ///< its effective one at the end; 0: root, or unknown
+  uid_t user = 0;                              ///< its effective user at the end; 0: root, or unknown
 };
 
 /// A living worker that was stopped (by SIGSTOP, SIGTSTP ...).

@@ -57,7 +57,7 @@ class FileRights {
   FileRights& operator=(const FileRights&) = delete;
   ~FileRights();
 
-  /// False: no file must be opened for the other.
+  /// False: the rights could not be taken; then open no file on behalf of the other process.
   bool are_taken() const { return are_taken_; }
 
  private:

@@ -37,10 +37,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostOutput = std::size_t{4} << 20U;
-constexpr milliseconds kLeastTime{2};          // for what it has said already
-constexpr milliseconds kPollInterval{2};       // its end is no event of a descriptor
-constexpr milliseconds kLongPollInterval{20};  // likewise, while its output may come
-constexpr milliseconds kTimeToDie{20};         // and more while it waits for a CPU; one that hangs in a call dies later
+constexpr milliseconds kLeastTime{2};          // to read what the program has written already
+constexpr milliseconds kPollInterval{2};       // no descriptor tells of the end of the program, so muster polls for it
+constexpr milliseconds kLongPollInterval{20};  // the same, while output may come: a descriptor tells of that
+// After SIGKILL; more while it waits for a CPU; one that hangs in a call dies later.
+constexpr milliseconds kTimeToDie{20};
 
 /// Prepares the child between fork and exec.
 struct ProgramSetup {

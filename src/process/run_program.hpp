@@ -18,13 +18,13 @@ namespace muster {
 
 struct ProgramRequest {
   std::vector<std::string> command;                ///< the program's path and its arguments
-  std::chrono::steady_clock::time_point end{};     ///< it is killed then
-  const Inherited* inherited = nullptr;            ///< restored for it; null: it gets signals and limits as ours are
+  std::chrono::steady_clock::time_point end{};     ///< when the program is killed
+  const Inherited* inherited = nullptr;            ///< signals and limits that it gets back; null: it keeps ours
   std::map<std::string, std::string> variables{};  ///< empty: ours
   std::optional<Rights> rights{};                  ///< its rights; empty: ours
   int lifeline = -1;                  ///< the end of a pipe: the program is killed when the other end is closed
   std::chrono::milliseconds grace{};  ///< between SIGTERM and SIGKILL after `end`; 0: SIGKILL at once
-  bool awaits_writers = true;         ///< a process that it leaves behind and that writes its output is awaited, too
+  bool awaits_writers = true;         ///< true: also waits for processes that it leaves and that hold its output
 };
 
 /// Limit of `ProgramAnswer::rest` in bytes.
@@ -39,12 +39,12 @@ struct ProgramAnswer {
   End end = End::ByItself;
   ExitStatus status = ExitStatus::exited(0);
   std::string said{};  ///< output and errors, at most 4 MiB
-  std::string rest{};  ///< the end of more output, at least `kMostRest` where there is so much
+  std::string rest{};  ///< if there is more output, its last `kMostRest` bytes or more
 };
 
 /// Runs a program, in a session of its own and with /dev/null as its input, until it has ended and, where that is awaited,
 /// nothing writes to its output any more; kills its process group after `end`. With rights of another it gets neither our variables nor
-/// our folder, which may be secret. It dies with its caller, whom this blocks. Fails if it cannot be started.
+/// our folder, which may be secret. Blocks the caller; the program dies with the caller. Fails if it cannot be started.
 [[nodiscard]] Result<ProgramAnswer> run_program(const ProgramRequest& request);
 
 }  // namespace muster

@@ -15,7 +15,7 @@ struct Summary {
   int server_count = 0;              ///< 0 in form 2.0
   std::string version;               ///< "1.0", "1.2", "2.0"
   std::string digest;                ///< of the whole content
-  bool is_short = true;              ///< else `ranks`, `servers` and `rest` are not sent
+  bool is_short = true;              ///< false: `ranks`, `servers` and `rest` are too long, and not sent
   std::vector<std::string> ranks;    ///< JSON lines, each with the server that it is on
   std::vector<std::string> servers;  ///< JSON lines; read only by leaders of other builds, as is `rest`
   std::string rest;                  ///< everything else
@@ -28,8 +28,8 @@ inline constexpr std::size_t kMostLineBytesOfAll = std::size_t{32} << 20U;
 /// `canonical` is the text that `rewrite` makes of the table.
 Summary summarise(std::string_view canonical);
 
-/// The first difference, with both values; empty: the digests are equal. "rank 3 is device 3 of 10.0.0.1 on node 0
-/// and device 4 of 10.0.0.1 on node 2", where these are the names.
+/// The first difference, with both values, such as "rank 3 is device 3 of 10.0.0.1 on node 0 and device 4 of 10.0.0.1 on node
+/// 2", if the names are "node 0" and "node 2"; empty: the digests are equal.
 std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
                                 const std::string& other_name);
 

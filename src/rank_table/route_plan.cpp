@@ -98,7 +98,7 @@ std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes)
   return std::nullopt;
 }
 
-/// Reports the first node whose vote differs from node 0's.
+/// Describes the first node that has no plan, or another one than node 0; empty: all agree.
 std::optional<std::string> find_other_vote(const std::vector<RouteVote>& votes) {
   for (std::size_t i = 0; i < votes.size(); ++i) {
     if (!has_plan(votes[i])) {

@@ -12,8 +12,8 @@ namespace muster {
 struct CacheOptions {
   std::optional<Sourced<std::string>> store;  ///< the shared folder of --compile-cache, absolute; empty: off
   std::string folder;                         ///< this node's own; empty: off, or there is no place for it
-  std::string
-      user;  ///< as in the names of folders for temporary files beside `folder`; empty: these are somewhere else
+  /// The user as in the names of folders for temporary files, if these are beside `folder`; empty: they are somewhere else.
+  std::string user;
 };
 
 }  // namespace muster

@@ -10,30 +10,31 @@ namespace muster {
 
 namespace hang {
 
-/// May be asked about the ranks of a job beside the kernel.
+/// The sources that muster may ask about the ranks of a job, in addition to the kernel.
 enum class Question {
   Stacks,    ///< the memory of the ranks' Pythons
   PySpy,     ///< a program that reads the memory of others
   Recorder,  ///< PyTorch's flight recorder
-  Nccl       ///< the RAS threads of NCCL; asked if a person wishes it, too
+  Nccl       ///< the RAS threads of NCCL; asked only if a person also gives --ask-nccl
 };
 
-/// Those that are allowed where nobody says more.
+/// The questions that are allowed by default.
 inline std::set<Question> usual_questions() {
   return {Question::Stacks, Question::PySpy, Question::Recorder};
 }
 
 }  // namespace hang
 
-/// Times after which something is done about a job that is quiet, and how (docs/hangs.md).
+/// Decides what muster does about a quiet job, and after which time (docs/hangs.md). A job is quiet while no rank writes a
+/// line or reports a step.
 struct HangOptions {
-  std::chrono::milliseconds report{60'000};    ///< it is reported; 0: never
-  std::chrono::milliseconds timeout{0};        ///< its attempt ends if it hangs; 0: never
-  std::chrono::milliseconds first_meeting{0};  ///< likewise, before its ranks have met; 0: never
-  /// A worker fails that is in one uninterruptible system call for so long; 0: never.
+  std::chrono::milliseconds report{60'000};    ///< the quiet job is reported; 0: never
+  std::chrono::milliseconds timeout{0};        ///< the attempt ends if the job hangs; 0: never
+  std::chrono::milliseconds first_meeting{0};  ///< the same, while the ranks have not communicated yet; 0: never
+  /// A worker that is in one uninterruptible system call for this long has failed; 0: never.
   std::chrono::milliseconds call{0};
-  std::string command;                                      ///< run when it is reported; empty: none
-  std::set<hang::Question> asks = hang::usual_questions();  ///< that a look at the ranks may ask
+  std::string command;                                      ///< run when a hang is reported; empty: none
+  std::set<hang::Question> asks = hang::usual_questions();  ///< the questions that muster may ask
 };
 
 }  // namespace muster

@@ -56,7 +56,7 @@ struct Outcome {
   bool rank_zero_hosts_store = false;  ///< workers get MASTER_PORT, as PyTorch's do, and muster does not serve it
   std::vector<std::string> notices;    ///< sentences, such as lines lost in a log file
   std::set<int> reported_attempts;     ///< attempts whose reason to end was logged here when they ended
-  std::string hang{};                  ///< what was last seen of a hang, as JSON; empty: nothing, or it was none
+  std::string hang{};                  ///< the last findings about a hang, as JSON; empty: none
   std::vector<KeptEvidence> evidence{};
   bool is_printed_elsewhere = false;  ///< the remote launcher or the first node prints the reason
 };

@@ -49,7 +49,7 @@ class NamedPipe {
 struct PlanAdditions {
   std::map<std::string, std::string> environment;      ///< of each worker, unless its role sets the variable
   std::map<std::string, std::string> deferred_values;  ///< for placeholders of the plan
-  /// Likewise for single workers, by their index in the plan.
+  /// Variables of single workers, by their index in the plan.
   std::map<std::size_t, std::map<std::string, std::string>> environment_of = {};
 };
 
@@ -121,7 +121,7 @@ class Service {
   virtual void on_workers_over(bool /*is_success*/) {}
   /// A value that was merged from all nodes while the attempt runs.
   virtual void on_merged(const gang::Value& /*value*/) {}
-  /// No process of the attempt is alive any more.
+  /// Ends the service. Called when no process of the attempt is alive any more.
   virtual void stop() {}
 
  protected:
@@ -215,7 +215,7 @@ class Services : private ServiceOwner {
     }
   }
 
-  ServiceInput input_;  ///< its port is offered in any case: a platform may count on it
+  ServiceInput input_;  ///< the port in it is offered even if no service wants it: a platform may rely on it
   std::vector<NamedService> services_;
   std::size_t next_ = 0;        ///< first service that is not ready
   LaunchPlan* plan_ = nullptr;  ///< since `start`

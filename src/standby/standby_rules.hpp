@@ -25,7 +25,8 @@ struct PythonProgram {
   bool is_module = false;          ///< "-m train"
 };
 
-/// Empty: it is no script or module that Python runs at once, as with "uv run train.py" and "python3 -c".
+/// The Python program that the command line runs; empty: Python does not run a script or module at once, as with "uv run
+/// train.py" and "python3 -c".
 std::optional<PythonProgram> find_python_program(const std::vector<std::string>& argv);
 
 /// Words of a program that does nothing, run by the same interpreter with the same options.
@@ -35,7 +36,7 @@ std::vector<std::string> harmless_words(const PythonProgram& program);
 struct FileState {
   std::string path;
   std::int64_t size = 0;      ///< bytes; of a folder, the number of its entries
-  std::int64_t modified = 0;  ///< nanoseconds since 1970; of a folder, a digest of their names
+  std::int64_t modified = 0;  ///< nanoseconds since 1970; of a folder, a digest of the names of its entries
 
   bool operator==(const FileState&) const = default;
 };
@@ -43,8 +44,8 @@ struct FileState {
 /// The notes of a worker, by python/standby/sitecustomize.py.
 struct Imports {
   pid_t process = -1;  ///< that imported the file; -1: none, since its Python does not look for it
-  /// In their order: "torch 7:3" of a library, with the places of the program's code that led to it, by numbers of `files`; and
-  /// "*utils 8", the program's own module in that file.
+  /// The imports in their order: "torch 7:3" is a library, with the places in the program's code that import it, by their
+  /// numbers in `files`; "*utils 8" is a module of the program, which is in file 8.
   std::vector<std::string> steps;
   std::string end;               ///< why later modules are not named: "it starts a thread"; empty: all are
   std::vector<FileState> files;  ///< the program's own files, and the folders of libraries
@@ -74,7 +75,7 @@ std::string imports_message(const Imports& imports, bool is_paced, bool are_give
 /// Why a process that was started as `standing` cannot become the worker `wanted`; empty: it can.
 std::string misfit(const SpawnRequest& standing, const SpawnRequest& wanted);
 
-/// The message by which it becomes that worker: its interpreter, and the variables that differ.
+/// The message by which the standby becomes the worker `wanted`: its interpreter, and the variables that differ.
 std::string order_message(const SpawnRequest& standing, const SpawnRequest& wanted);
 
 /// Memory of the machine, or of a control group, in bytes.

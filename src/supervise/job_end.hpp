@@ -37,8 +37,8 @@ enum class EndKind {
   Incomplete,
   Lost,
   Hung,
-  NotExecutable,  ///< the program of a worker that was not started
-  NotFound,       ///< likewise
+  NotExecutable,  ///< the program of a worker cannot be executed
+  NotFound,       ///< the program of a worker does not exist
   Suspended,
   Unsaved,  ///< suspended, and no worker had saved or ended when the time was over
   Unfit     ///< a node differs from the others in what the job needs, and no other one can have its place
@@ -68,7 +68,7 @@ struct Failure {
   bool was_passed_on = false;           ///< muster had received the signal that ended it, and forwarded it
   bool is_hung = false;                 ///< it kept the others waiting, and muster ended it
   bool is_unkillable = false;           ///< it is hung in an uninterruptible system call, and may hold its device
-  /// It was only asked to end, and had written an error of its own before: `last_lines` are those from before.
+  /// True: muster had asked it to end, but it had written an error before; `last_lines` are from before the request.
   bool was_asked = false;
   std::vector<std::string> hints{};  ///< facts that only its node knows about its end, in sentences
 

@@ -15,7 +15,7 @@ void HangWatch::begin_attempt(const LaunchPlan& plan) {
   hook_.begin(has_files ? run_.log_folder + plan.on_hang_file : "");
 }
 
-/// One node of the job does. A report is for several ranks, which may wait for each other.
+/// Only node 0 watches the job. A job of one rank gets no report, because no other rank can wait for it.
 void HangWatch::start(const LaunchPlan& plan) {
   const HangOptions& hangs = run_.options.hangs;
   using Seconds = std::chrono::duration<double>;

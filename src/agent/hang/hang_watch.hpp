@@ -17,8 +17,8 @@
 
 namespace muster {
 
-/// Asks when the detector wants to know more, and reports what it finds. Keeps what was seen for the log folder, and runs
-/// the command of --on-hang.
+/// Asks the nodes for evidence when the stall detector wants it, and reports what the detector finds. Keeps what was seen for
+/// the log folder, and runs the command of --on-hang.
 class HangWatch {
  public:
   /// The references outlive it.
@@ -27,14 +27,14 @@ class HangWatch {
   std::function<QuietSeconds()> quiet_seconds;
   /// Asks all nodes where their ranks are, and calls `then` once.
   std::function<void(bool asks_recorders, std::function<void(hang::Evidence)> then)> gather;
-  /// Called with each step; where it has a look, from within the `then` of the evidence.
+  /// Called with each step of the detector. A step that has a `Look` comes from within the `then` of `gather`.
   std::function<void(const hang::StallDetector::Step& step)> report;
 
-  /// Gives the log files of this attempt to what writes there.
+  /// Opens the files of this attempt for the record of hangs and for the output of --on-hang, if the job keeps log files.
   void begin_attempt(const LaunchPlan& plan);
-  /// Watches the attempt from now on, if the watch is wanted and this is the node that does. To be called on each node.
+  /// Watches the attempt from now on, if the user wants that and this is node 0. To be called on each node.
   void start(const LaunchPlan& plan);
-  /// No worker runs any more, or all are being stopped.
+  /// Ends the watch. To be called when no worker runs any more, or all are being stopped.
   void stop();
 
   /// Keeps what was seen of a hang.

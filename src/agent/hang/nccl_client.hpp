@@ -18,7 +18,7 @@ struct NcclQuestion {
   std::uint16_t port = 0;  ///< at 127.0.0.1, chosen by this agent; 0: there is none
   int world_size = 1;
   bool is_wished = false;     ///< by a person; else it is not asked
-  bool is_confirmed = false;  ///< also of a version with known faults, or of an unknown one
+  bool is_confirmed = false;  ///< asked, too, if its version has known faults or is not known
 };
 
 struct NcclAnswer {

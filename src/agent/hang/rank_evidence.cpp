@@ -199,7 +199,7 @@ std::uint64_t threads_ms_of(pid_t process, std::uint64_t thread) {
 /// `place` and `counters` of a thread.
 hang::RankEvidence describe_running(const Process& program, std::uint64_t thread, const std::vector<Process>& below) {
   const std::string task = task_of(program.pid, thread);
-  constexpr std::size_t kMajorFaults = 9;  // those that had to read from a disk
+  constexpr std::size_t kMajorFaults = 9;  // the field of page faults that had to read from a disk
   const std::vector<std::string> stat = stat_of(task);
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
@@ -264,8 +264,9 @@ std::uint64_t sending_of(pid_t process) {
   return waiting.empty() ? 0 : std::hash<std::string>()(waiting) >> 1U;  // JSON's numbers have a sign
 }
 
-/// The folders where the process's own Python has its programs, as a PATH. That of a virtual environment is named by
-/// the first argument, and the executable is the one that it links to.
+/// The folders where the Python of the process has its programs, then the folders of its PATH. The first argument of the
+/// process names the folder of its virtual environment; the executable is in the folder of the Python to which that
+/// environment links.
 std::string search_path_of(pid_t process) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   std::string path = std::filesystem::path(read_untrusted_file(proc_file(process, "cmdline"), kMostBytes).c_str())
@@ -281,8 +282,9 @@ std::string search_path_of(pid_t process) {
   return join(folders, ":");
 }
 
-/// Does not stop the process. The process names the program, so that it gets no more rights than the process has: of
-/// one whose rights change meanwhile it is not known which rights that are.
+/// Makes the command of py-spy, which does not stop the process. The path to py-spy comes from the process, so py-spy gets no
+/// more rights than the process has. Fails if these rights change meanwhile, because nobody knows which of them py-spy should
+/// get.
 Result<ProgramRequest> request_for_py_spy(pid_t process, Clock::time_point deadline) {
   const Rights own = TRY(rights_of(::getpid()));
   const Rights before = TRY(rights_of(process));
@@ -371,7 +373,7 @@ bool may_compute(const hang::RankEvidence& rank) {
 /// unlike one that hangs.
 void watch_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_point deadline) {
   constexpr int kTimesWhenRunning = 50;
-  constexpr int kTimesWhenAsleep = 6;  // it would be at the same place each time
+  constexpr int kTimesWhenAsleep = 6;  // few, because a thread that sleeps stays at one place
   constexpr int kPauseMs = 4;
   const auto python = read_as(rank.pid, hang::PythonProcess::find);
   const int most = !python ? 0 : rank.place.state == 'R' ? kTimesWhenRunning : kTimesWhenAsleep;

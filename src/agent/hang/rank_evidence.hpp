@@ -15,10 +15,10 @@
 
 namespace muster {
 
-/// The sources of evidence beside /proc. An empty one is not asked.
+/// The sources of evidence beside /proc. A source whose member is empty is not asked.
 struct EvidenceSources {
   RecorderFolders recorder_folders = {};  ///< where PyTorch's flight recorders listen
-  bool asks_recorders = false;            ///< else it is only found out whether there are any
+  bool asks_recorders = false;            ///< false: muster only finds out whether a recorder listens
   NcclQuestion nccl = {};                 ///< asked on the node of rank 0, about all ranks, if a person wishes it
   std::set<hang::Question> may = hang::usual_questions();  ///< of stacks and py-spy
   hang::AskedCounts* asked = nullptr;          ///< in memory that helper processes share; null: nobody counts
@@ -36,7 +36,7 @@ std::string kernel_function_of(pid_t process);
 /// Seconds since a worker last wrote a line or called heartbeat() or progress(), or was started.
 struct QuietSeconds {
   double all = 0;     ///< of the last one
-  double others = 0;  ///< of the one before it, if there is one
+  double others = 0;  ///< of all but the last one; 0: there is one worker
 };
 QuietSeconds quiet_seconds(const control::NodeStatus& status);
 

@@ -19,9 +19,9 @@ using RecorderFolders = std::map<int, std::string>;
 /// Environment variables that make the recorder of a rank listen. None without a folder.
 std::map<std::string, std::string> recorder_variables(const std::string& folder);
 
-/// Dumps that a rank may have written by itself, as PyTorch does when a collective times out.
+/// Paths of dumps that a rank may have written by itself, as PyTorch does when a collective times out.
 std::vector<std::string> own_dump_paths(const std::string& folder, int rank);
-/// The last dump that was read after a question.
+/// Path of the last dump that muster has asked for and read.
 std::string asked_dump_path(const std::string& folder, int rank);
 
 /// The ranks of this node whose recorder listens. For a helper process, as the functions below.

@@ -54,7 +54,7 @@ void LeaderLinks::admit(LinkId link, Entry& entry) {
   if (!std::exchange(entry.was_member, true)) {
     budget_.note_member(entry.source_prefix);
   }
-  // Not before: where no node comes, lines about the reason stand first.
+  // Logged only when the first node comes: until then, lines about why no node comes are more important.
   if (key_ == nullptr && !std::exchange(was_plain_logged_, true)) {
     log_info(
         "the links between the nodes are not encrypted: whoever reaches this port can take a seat, "

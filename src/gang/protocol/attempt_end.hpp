@@ -21,8 +21,8 @@ class AttemptEnd {
   AttemptEnd(GangState& gang, Admission& admission, Rendezvous& rendezvous, Suspension& suspension, Goodbye& goodbye)
       : gang_(gang), admission_(admission), rendezvous_(rendezvous), suspension_(suspension), goodbye_(goodbye) {}
 
-  /// Stops all nodes at once. What follows is decided when no process of the attempt is alive. `reason`: for the
-  /// nodes; empty: the end's.
+  /// Stops all nodes at once. What follows is decided when no process of the attempt is alive. `reason`: what
+  /// the nodes are told; empty: the reason of `end`.
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
   /// `what`: of `Suspension`.
   void end_suspended(const std::string& what, Instant now, EndKind kind = EndKind::Suspended);
@@ -45,7 +45,7 @@ class AttemptEnd {
   bool can_continue_without(LinkId link, Instant now) const;
   /// True when nodes should have said long ago that their workers have ended.
   bool is_stop_overdue(Instant now) const { return gang_.state == LeaderState::Stopping && now >= stop_deadline_; }
-  /// Those nodes. They have as much time again.
+  /// Returns the nodes for which `is_stop_overdue` is true, and gives them some more time.
   std::vector<LinkId> take_late_nodes(Instant now);
 
   void on_tick(Instant now);

@@ -468,7 +468,7 @@ void Leader::take(LinkId link, const Announce& announce, Instant now) {
   }
 }
 
-/// Not after a notice: ranks that are saving may wait for each other.
+/// Ends an attempt that hangs, but not after a notice: ranks that save may wait for each other.
 void Leader::take(LinkId link, const Hung& hung, Instant now) {
   if (hung.attempt != gang_.attempt.number() || gang_.state != State::Running || suspension_.is_noticed() ||
       !own_ranks_.is_watcher(link)) {

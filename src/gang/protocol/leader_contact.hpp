@@ -28,8 +28,8 @@ class ConnectRetry {
   void on_dial();
   /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one.
   std::optional<LogLine> on_failure(const DialFailed& failed, Instant now);
-  /// The last dial was accepted but not answered. Earlier failures stay in the description: the deadline may come in
-  /// the middle of one more attempt.
+  /// Notes that the last dial was accepted but not answered. The description keeps earlier failures, because the deadline may
+  /// come while an attempt to connect still runs.
   void on_silence() {
     last_failure_ +=
         std::string(last_failure_.empty() ? "" : "; at last ") + "somebody took the connection and does not answer";

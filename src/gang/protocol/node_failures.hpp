@@ -43,7 +43,7 @@ class NodeFailures {
   const NodeName* node(NodeRank rank) const;
 
   void note_loss(NodeLoss loss) { losses_.push_back(std::move(loss)); }
-  /// Those of the attempt. Several at once have a reason that they share.
+  /// The losses of nodes in this attempt. If several nodes are lost at once, one cause is probably behind all of them.
   const std::vector<NodeLoss>& losses() const { return losses_; }
 
   /// Counts a failure: "in attempt 0 (lost: it closed the connection)". True: from now on the node is suspect.

@@ -29,7 +29,7 @@ class Preflight {
   static constexpr std::chrono::milliseconds kPause{250};
   /// Limit of the wait for an agent that does not answer.
   static constexpr std::chrono::seconds kMostWait{10};
-  /// Likewise, from the question on, where the start waits for it.
+  /// Limit of the wait for an agent that does not answer, from the question on, if the start waits for the answer.
   static constexpr std::chrono::seconds kMostDelay{5};
   /// Limit of the nodes that are named in an attempt.
   static constexpr std::size_t kMostNamed = 16;
@@ -48,9 +48,10 @@ class Preflight {
 
   /// True while the next attempt may not start: a node has not answered yet, or one is unfit.
   bool holds_back(Instant now);
-  /// Of the nodes that have seats.
+  /// The first unfit node among those that have seats; empty: all are fit.
   std::optional<UnfitNode> unfit() const;
-  /// True for a last call from the first time on: a spare may come for the seat of the unfit node.
+  /// True during a last call, which begins with the first call of this function: a spare may come for the seat of the unfit
+  /// node.
   bool awaits_spare(Instant now);
 
   /// "driver 570.86 (580.95)", how the agent's node differs from the others; empty: it does not, or this is not known.
@@ -80,10 +81,10 @@ class Preflight {
   bool is_strict_;
   std::map<LinkId, Answer> answers_;
   std::size_t awaited_ = 0;         ///< agents that have not answered
-  std::optional<int> attempt_;      ///< that the answers are for
-  std::optional<Instant> asks_at_;  ///< the nodes of the attempt
+  std::optional<int> attempt_;      ///< the attempt to which the answers belong
+  std::optional<Instant> asks_at_;  ///< when the nodes of the attempt are asked
   bool is_open_ = false;            ///< the attempt is judged, or judged again, when all have answered
-  std::optional<Instant> due_;      ///< next judgement
+  std::optional<Instant> due_;      ///< when the nodes are judged next
   std::vector<Outlier> by_facts_;   ///< of the last judgement
   std::map<LinkId, std::string> differences_;
   std::set<std::string> said_;

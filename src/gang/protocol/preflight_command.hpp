@@ -23,16 +23,16 @@ struct UnfitNode {
   std::string reason;  ///< for the node's memory: in what it differs; empty: it does not count
 };
 
-/// Does nothing where the leader has no such command. All nodes that have seats run it at the same time, each its own;
-/// before an attempt that follows only because nodes have come, those alone.
+/// Does nothing if the leader has no such command. All nodes that have seats run the command of their own option at the same
+/// time. Before an attempt that follows only because nodes have come, only the new nodes run it.
 class PreflightCommand {
  public:
   /// Limit of the answer, from the end of the command's time on: the command gets a grace of 5 s, its helper process 10 s
   /// more, and 5 s again while that one waits for a CPU.
   static constexpr std::chrono::seconds kTimeToAnswer{20};
-  /// The command of one node may take three times as long as that of the others, and so much longer, unnamed.
+  /// The last node is named if its command takes longer than three times the usual time of the others, plus this.
   static constexpr std::chrono::seconds kNotFar{5};
-  /// A command that takes as long is worth a line.
+  /// If the commands take longer than this, the leader prints how long they took.
   static constexpr std::chrono::seconds kNoticed{1};
   /// When the leader says for the first time where the command still runs. Each further time is twice as late.
   static constexpr std::chrono::seconds kFirstProgress{10};
@@ -50,7 +50,7 @@ class PreflightCommand {
 
   /// True while the next attempt may not start: the command runs on a node, or has failed on one.
   bool holds_back(Instant now);
-  /// Of the nodes that have seats.
+  /// The first unfit node among those that have seats; empty: all are fit.
   const std::optional<UnfitNode>& unfit() const { return unfit_; }
 
  private:
@@ -71,11 +71,11 @@ class PreflightCommand {
 
   GangState& gang_;
   std::map<LinkId, Run> runs_;
-  std::optional<int> attempt_;  ///< that the answers are for
+  std::optional<int> attempt_;  ///< the attempt to which the answers belong
   bool has_only_grown_ = false;
-  bool is_open_ = false;                              ///< what the runs have shown is not said yet
-  std::optional<Instant> due_;                        ///< a run is late
-  Instant::duration next_progress_ = kFirstProgress;  ///< after the question
+  bool is_open_ = false;                              ///< the leader has not yet said what the runs have shown
+  std::optional<Instant> due_;                        ///< when the leader looks at the runs again
+  Instant::duration next_progress_ = kFirstProgress;  ///< time from the question to the next line about progress
   std::set<std::string> said_;                        ///< for this attempt
   std::optional<UnfitNode> unfit_;
 };

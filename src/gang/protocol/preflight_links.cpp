@@ -46,7 +46,7 @@ bool PreflightLinks::take(LinkId link, const StatusReport& report, Instant now) 
   return true;
 }
 
-/// Behind the rounds of which it has told before.
+/// Adds the results behind those of the rounds of which the node has told before.
 void PreflightLinks::add_results(Node& node, LinkResults results) const {
   if (!node.results) {
     node.results = LinkResults{check_, {}};
@@ -161,7 +161,7 @@ void PreflightLinks::ask_to_listen(std::vector<std::size_t> asked, Instant now) 
   }
 }
 
-/// Those that do not listen start without the check.
+/// Asks the nodes that listen to measure. The others start without the check.
 void PreflightLinks::ask_to_measure(Instant now) {
   for (const std::size_t at : asked_) {
     nodes_[at].is_awaited = false;
@@ -180,7 +180,7 @@ void PreflightLinks::ask_to_measure(Instant now) {
   add_rounds(are_enough ? make_link_rounds(asked_.size()) : LinkRounds());
   const auto time = static_cast<int>(rounds_.size() - first_round_) * kLinkRoundTime;
   const Instant last_end = now + kLinkRoundTime + time;
-  too_late_ = last_end + time;  // a node that began so late found ports closed that had been open
+  too_late_ = last_end + time;  // a node that tells later began so late that its partners had closed their ports
   limit_ = last_end + kTimeToTell;
   const std::vector<LinkPlan> plans = make_plans();
   for (const std::size_t at : are_enough ? asked_ : std::vector<std::size_t>()) {

@@ -18,14 +18,14 @@
 
 namespace muster::gang {
 
-/// Does nothing without `GangConfig::judge_links`, and for fewer than three nodes. All nodes that have seats are asked to
-/// listen, and those that do so to measure. Nodes that are bad together then measure the links between them. All are measured
-/// again before each attempt, and when a node has come.
+/// Does nothing without `GangConfig::judge_links`, or for fewer than three nodes. The leader asks all nodes that have seats
+/// to listen, and then asks the nodes that listen to measure. Nodes that all have bad links then measure the links between
+/// them. The nodes measure again before each attempt, and when a node has come.
 class PreflightLinks {
  public:
   /// Limit of the wait for the nodes to listen.
   static constexpr std::chrono::seconds kTimeToListen{2};
-  /// A node may tell its results so much later than its last round ends.
+  /// Limit of the wait for the results of a node, after its last round.
   static constexpr std::chrono::seconds kTimeToTell{2};
   /// Checks before one attempt, if nodes come and go meanwhile.
   static constexpr int kMostChecks = 3;
@@ -45,9 +45,9 @@ class PreflightLinks {
   bool holds_back(Instant now);
   /// The nodes with bad links, once after each check.
   std::optional<std::vector<Outlier>> take_findings();
-  /// Likewise, by their ranks among `nodes`.
+  /// The nodes with bad links, by their ranks among `nodes`.
   std::vector<Outlier> outliers(const std::vector<LinkId>& nodes) const;
-  /// The first of them; empty: there is none.
+  /// The first node with bad links; empty: there is none.
   std::optional<std::pair<LinkId, Outlier>> first_outlier() const;
 
  private:
@@ -82,15 +82,15 @@ class PreflightLinks {
 
   GangState& gang_;
   Phase phase_ = Phase::Idle;
-  std::optional<int> attempt_;      ///< that the check is for
+  std::optional<int> attempt_;      ///< the attempt before which the nodes are checked
   int check_ = 0;                   ///< number of the last questions: answers name it
-  int checks_ = 0;                  ///< for the attempt
-  std::vector<Node> nodes_;         ///< those of the check; from `Measuring` on, those that listen
+  int checks_ = 0;                  ///< number of checks before this attempt
+  std::vector<Node> nodes_;         ///< the nodes of the check; from `Measuring` on, only nodes that listen
   std::vector<std::size_t> asked_;  ///< places in `nodes_`: all, then those that were bad together
   std::set<LinkId> checked_;        ///< nodes that were asked, as long as they are here
   LinkRounds rounds_;               ///< of `nodes_`
-  std::size_t first_round_ = 0;     ///< of those that the asked nodes measure
-  Instant too_late_;                ///< of the last round
+  std::size_t first_round_ = 0;     ///< number of the first round that the asked nodes measure
+  Instant too_late_;                ///< results that come later do not count
   std::optional<Instant> limit_;    ///< of the wait for answers; empty: it is over
   std::map<LinkId, Outlier> outliers_;
   bool has_findings_ = false;

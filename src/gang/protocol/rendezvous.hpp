@@ -27,12 +27,12 @@ class Rendezvous {
 
   /// The wait for the next attempt begins.
   void gather(Instant now);
-  /// As `Admission::place`. The node may be the last one.
+  /// Gives the node a seat, as `Admission::place` does, and starts the attempt if it was the last node.
   void place(LinkId link, Instant now);
   void place_claimants(int seat, Instant now);
   /// Asks for ports if the attempt can start.
   void try_start(Instant now);
-  /// Likewise where only a claimed seat has delayed the start.
+  /// Asks for ports if only a claimed seat has delayed the start.
   void try_delayed_start(Instant now) {
     if (start_due_) {
       try_start(now);

@@ -26,7 +26,8 @@ class ConsoleLines {
 
   /// Notes bytes of a writer that owns the screen.
   void note(std::string_view bytes);
-  /// Returns lines of one of several writers with the marks that this terminal needs.
+  /// Returns lines of one of several writers. On a terminal, "| " stands in them in front of each "muster: " with which a row
+  /// of the terminal may begin: without it, people would take this line of a worker for a message of muster.
   std::string mark(std::string_view lines);
   /// Output that undoes changes to the terminal; a new line begins behind it.
   std::string write_reset() { return terminal_ ? terminal_->write_reset() : std::string(); }

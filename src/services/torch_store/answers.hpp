@@ -88,7 +88,7 @@ class Answers {
 struct ClientMemory {
   ClientId client = 0;
   Process process;
-  bool has_asked = false;  ///< for a key, beyond its ping
+  bool has_asked = false;  ///< the client has asked for a key, and not only pinged
 };
 
 /// The process with the most connections.

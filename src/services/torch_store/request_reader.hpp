@@ -123,14 +123,14 @@ enum class Dialect {
   Torch22  ///< 2.2 and later, which only add numbers at the end
 };
 
-/// Empty: the dialect has no such number.
+/// The operation with this number; empty: the dialect has no such number.
 std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
 
 /// Dialect of all clients of a job that do not greet, which run the same program. Settled by the first rank that
 /// sends what only one of the two dialects can mean.
 class Ungreeted {
  public:
-  /// Empty: not settled yet.
+  /// The dialect; empty: no rank has shown it yet.
   std::optional<Dialect> dialect() const { return dialect_; }
   /// Only the first call counts.
   void settle(Dialect dialect) { dialect_ = dialect_.value_or(dialect); }
@@ -143,7 +143,7 @@ class Ungreeted {
 
 enum class Field {
   Key,    ///< a length in 8 bytes, then the text
-  Value,  ///< likewise
+  Value,  ///< encoded as a key is
   Nonce,  ///< 4 bytes
   Amount  ///< 8 bytes, with a sign
 };

@@ -55,7 +55,8 @@ class Waits {
 
   /// The key has changed: ends waits that miss no other key, and returns their clients, the longest wait first.
   std::vector<ClientId> on_changed(const std::string& key);
-  /// Likewise, but only for the client that has waited longest.
+  /// The key has got a value for one client: the one that has waited for it longest. Ends its wait if it misses no other key,
+  /// and returns it.
   std::optional<ClientId> on_pushed(const std::string& key);
 
   /// Up to `most` keys that the client still misses, in the order of its request.
