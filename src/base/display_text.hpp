@@ -37,7 +37,7 @@ std::string visible_json(std::string_view document);
 /// Replaces each Unicode blank, such as the no-break spaces of copied web pages, with ASCII's.
 std::string with_plain_blanks(std::string_view text);
 
-/// Escapes those blanks as \u00a0, because they are invisible in an error about a value.
+/// Escapes Unicode blanks as \u00a0, because they are invisible in an error about a value.
 std::string with_visible_blanks(std::string_view text);
 
 /// Replaces each character that only looks like one of ASCII, such as an en dash, a typographic quote or a Cyrillic
@@ -52,7 +52,7 @@ std::string describe_lookalike(std::string_view text, bool is_typed);
 /// ", and no shell has expanded this" for a text with a shell's variable or command, ", not a placeholder" for one such
 /// as "<N>"; else empty.
 std::string describe_unfilled(std::string_view text);
-/// Likewise for a text that is nothing else, as a wrong value of any kind may be.
+/// `describe_unfilled` for a text that is nothing but such a variable, command or placeholder; empty for all other texts.
 std::string describe_wholly_unfilled(std::string_view text);
 
 /// True for "MASTER_IP_HERE": letters as of a variable, which hardly any host has in its name.

@@ -108,7 +108,7 @@ WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds 
 
 /// True if the file or folder belongs to the user, and nobody else may write it.
 bool is_writable_by_alone(const struct stat& status, uid_t user);
-/// Asks this of an open file or folder.
+/// True if this is so for an open file or folder.
 bool is_writable_by_alone(int file, uid_t user);
 
 /// True if users other than the owner can rename or remove what others have put into this folder: the group or all may

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Has the numbers of spdlog's levels.
+/// The level of a message. The numbers are those of spdlog's levels.
 enum class Level {
   Debug = 1,
   Info,

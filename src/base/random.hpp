@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// Fails with `System` and the name of the call.
+/// Returns a random number. Fails with `System` and the name of the system call.
 [[nodiscard]] Result<std::uint64_t> random_number();
 
 /// Returns `count` random bytes as hexadecimal digits: a job's secret, a nonce, or a name that nobody else has.

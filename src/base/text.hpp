@@ -25,7 +25,7 @@ typename Map::mapped_type value_at(const Map& map, const Key& key, typename Map:
   return found == map.end() ? otherwise : found->second;
 }
 
-/// For ASCII, whatever the locale.
+/// True for letters and digits of ASCII, whatever the locale is.
 constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -43,7 +43,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> pieces, std::string_view separator);
 std::string join(std::span<const int> numbers, std::string_view separator);
 
-/// Replaces each `what`. True if there was one.
+/// Replaces each `what` in `text`. True if there was one.
 bool replace_all(std::string& text, std::string_view what, std::string_view by);
 
 /// The text without blanks, tabs and line ends at both ends.
