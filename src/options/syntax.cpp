@@ -2,6 +2,7 @@
 #include "options/syntax.hpp"
 
 #include "base/display_text.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -118,13 +119,11 @@ bool is_with_number(std::string_view typed, std::string_view name) {
 }  // namespace
 
 const Option* OptionTable::find(std::string_view name) const {
-  const auto at = std::ranges::find_if(options, [&](const Option& option) { return name == option.name; });
-  return at == options.end() ? nullptr : &*at;
+  return first_of(options, [&](const Option& option) { return name == option.name; });
 }
 
 const Option* OptionTable::find_letter(char letter) const {
-  const auto at = std::ranges::find_if(options, [&](const Option& option) { return letter == option.letter; });
-  return at == options.end() ? nullptr : &*at;
+  return first_of(options, [&](const Option& option) { return letter == option.letter; });
 }
 
 std::optional<std::string> OptionTable::nearest(std::string_view typed) const {
@@ -133,11 +132,7 @@ std::optional<std::string> OptionTable::nearest(std::string_view typed) const {
       return std::string(name);
     }
   }
-  std::vector<std::string> names;
-  for (const Option& option : options) {
-    names.emplace_back(option.name);
-  }
-  return nearest_name(typed, names);
+  return nearest_name(typed, mapped(options, [](const Option& option) { return std::string(option.name); }));
 }
 
 std::string with_dashes(const std::string& token) {
