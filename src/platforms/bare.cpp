@@ -5,6 +5,7 @@
 // NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE of which WORLD_SIZE is a multiple. Then node
 // variables are used, and sizes and RANK are divided; where they cannot be divided, the user has to decide.
 #include "base/encoding.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
 #include "platforms/cluster.hpp"
@@ -252,10 +253,9 @@ constexpr std::array<Launcher, 2> kLaunchers = {{
 
 /// Finds the launcher of several ranks: a single rank does not hide the platform around it.
 const Launcher* find_launcher(const Snapshot& snapshot) {
-  const auto at = std::ranges::find_if(kLaunchers, [&](const Launcher& launcher) {
+  return first_of(kLaunchers, [&](const Launcher& launcher) {
     return snapshot.has(launcher.sign) && snapshot.variable(launcher.names.size) != "1";
   });
-  return at == kLaunchers.end() ? nullptr : &*at;
 }
 
 std::optional<std::string> find_mpirun_sign(const Snapshot& snapshot) {

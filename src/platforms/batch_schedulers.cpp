@@ -10,14 +10,26 @@
 #include <array>
 
 namespace muster {
+
+// Rules that PBS and LSF share: a list of hosts with slots, and a script that runs on the first of them alone.
+
 namespace {
 
-template <typename Same>
-std::optional<int> only_position(const SlotList& list, const Same& is_same) {
-  const auto& hosts = list.value;
-  const auto first = std::ranges::find_if(hosts, is_same);
-  const bool is_only = first != hosts.end() && std::find_if(first + 1, hosts.end(), is_same) == hosts.end();
-  return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
+struct BatchHosts {
+  SlotList list;
+  std::optional<Sourced<int>> started_on;  ///< index of this host, from the program that started muster
+  std::string advice;                      ///< the command that starts muster on all hosts
+  bool is_interactive = false;             ///< a person may start the others
+};
+
+/// Position of this host in the list: by its exact name, else by any name or address that means it. Empty where it is
+/// missing or ambiguous.
+std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot) {
+  const auto exactly =
+      only_position(list.value, [&](const HostSlots& entry) { return entry.host == snapshot.host_name; });
+  return exactly
+             ? exactly
+             : only_position(list.value, [&](const HostSlots& entry) { return is_this_host(entry.host, snapshot); });
 }
 
 /// "PBS_NODEFILE lists 4 hosts, and this is ...".
@@ -46,14 +58,9 @@ Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot
   return {};
 }
 
-}  // namespace
-
-std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot) {
-  const auto exactly = only_position(list, [&](const HostSlots& entry) { return entry.host == snapshot.host_name; });
-  return exactly ? exactly
-                 : only_position(list, [&](const HostSlots& entry) { return is_this_host(entry.host, snapshot); });
-}
-
+/// Makes the hosts the nodes; the first one leads. Any other host is recognised by its name; on the first one, only
+/// the variables of the starting program distinguish an agent from the script, which must not run alone. Accelerators
+/// override the slots of the list, which stand for cores on many systems.
 Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot) {
   const auto& entries = hosts.list.value;
   facts.nodes = {static_cast<int>(entries.size()), hosts.list.source};
@@ -72,6 +79,8 @@ Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const 
   }
   return read_batch_leader(facts, {entries.front().host, hosts.list.source}, snapshot);
 }
+
+}  // namespace
 
 Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& leader, const Snapshot& snapshot) {
   TRY(read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address));

@@ -80,10 +80,8 @@ void add_rank(Notices& notices, const PlatformFacts& known, const PlatformFacts&
 
 /// The position of a host in a list of different hosts.
 std::optional<int> position_in(const std::vector<std::string>& hosts, const std::string& host) {
-  const auto is_it = [&](const std::string& one) { return is_same_name(one, host) || is_same_address(one, host); };
-  const auto first = std::ranges::find_if(hosts, is_it);
-  const bool is_only = first != hosts.end() && std::find_if(first + 1, hosts.end(), is_it) == hosts.end();
-  return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
+  return only_position(hosts,
+                       [&](const std::string& one) { return is_same_name(one, host) || is_same_address(one, host); });
 }
 
 /// Fails for a leader's address that is another listed host's, and for a follower that is at that address.

@@ -1,6 +1,7 @@
 // Joins the platform's facts with flags and MUSTER_* variables into one description of the cluster, and refuses
 // contradictions.
 #include "base/display_text.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "options/readers.hpp"
@@ -119,14 +120,6 @@ Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const 
   apply_request(facts, request);
   TRY(check_against_tasks(facts, roles));
   return facts;
-}
-
-Result<> check(const Choice& choice, const PlatformFacts& facts) {
-  if (choice.name == "single" && facts.nodes->value > 1) {
-    return contradiction(Sourced<std::string>{choice.name, choice.source}, nodes_as_written(facts),
-                         "a single node has no others");
-  }
-  return {};
 }
 
 /// Builds the part that does not depend on the roles and slots.
@@ -256,7 +249,9 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest&
   const auto slots = TRY(find_slots(facts, snapshot));
   TRY(apply_total(facts, request.workers, slots));
   TRY(complete(facts, job_roles, choice.platform, request.names));
-  TRY(check(choice, facts));
+  if (choice.name == "single" && facts.nodes->value > 1) {
+    return contradiction({choice.name, choice.source}, nodes_as_written(facts), "a single node has no others");
+  }
   const Counters counters = find_counters(snapshot);
   auto remark = TRY(check_not_alone(facts, choice, job_roles, slots.value, counters));
   const Asked asked{snapshot, counters, request, mode};
@@ -290,10 +285,8 @@ bool is_already_worker(const Snapshot& snapshot) {
 }
 
 std::vector<std::string> platform_names() {
-  std::vector<std::string> names = {"flags", "single"};
-  for (const Platform* const platform : platforms()) {
-    names.emplace_back(platform->name);
-  }
+  auto names = mapped(platforms(), [](const Platform* platform) { return std::string(platform->name); });
+  names.insert(names.begin(), {"flags", "single"});
   return names;
 }
 
@@ -323,11 +316,8 @@ constexpr auto kReaders = std::to_array<std::pair<const char*, OptionReader>>({
     {"grace", kInto<&ClusterRequest::grace, read_seconds>},
 });
 
-std::string to_text(const std::string& value) {
-  return value;
-}
-std::string to_text(int value) {
-  return std::to_string(value);
+Sourced<std::string> as_text(const Sourced<std::string>& text) {
+  return text;
 }
 
 /// Replaces a value, and notes the old one as lost if it differs.
@@ -338,7 +328,7 @@ void override_field(std::vector<UnusedValue>& lost, const char* name, std::optio
     return;
   }
   if (field && field->value != given->value) {
-    lost.push_back({name, {to_text(field->value), field->source}, given->source.name + " replaces it"});
+    lost.push_back({name, as_text(*field), given->source.name + " replaces it"});
   }
   field = given;
 }
@@ -423,12 +413,7 @@ constexpr std::array<RunMethod, 2> kMethods = {{
 
 const RunMethod* find_run_method(const Snapshot& snapshot) {
   const auto word = snapshot.variable(kVariable);
-  for (const RunMethod& method : kMethods) {
-    if (word == method.mode) {
-      return &method;
-    }
-  }
-  return nullptr;
+  return first_of(kMethods, [&](const RunMethod& method) { return word == method.mode; });
 }
 
 Result<std::optional<Sourced<std::string>>> mode_of_run_method(const Snapshot& snapshot) {

@@ -3,6 +3,7 @@
 #include "platforms/given_hosts.hpp"
 
 #include "base/display_text.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "options/readers.hpp"
 #include "platforms/cluster.hpp"
@@ -20,8 +21,6 @@
 
 namespace muster {
 namespace {
-
-using GivenHosts = Sourced<std::vector<GivenHost>>;
 
 /// Splits at commas and blanks, except within brackets.
 std::vector<std::string> words_outside_brackets(std::string_view given) {
@@ -256,8 +255,8 @@ Result<> check_devices(const ChosenHost& chosen, const GivenHost& host, const Te
 
 Result<> check_listed(const std::vector<ChosenHost>& all, const std::vector<GivenHost>& hosts, const Text& text) {
   for (const ChosenHost& chosen : all) {
-    const auto host = std::ranges::find_if(hosts, [&](const GivenHost& listed) { return listed.host == chosen.host; });
-    if (host == hosts.end()) {
+    const auto* const host = first_of(hosts, [&](const GivenHost& listed) { return listed.host == chosen.host; });
+    if (host == nullptr) {
       return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
     }
     TRY(check_devices(chosen, *host, text));
@@ -302,7 +301,7 @@ Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& tex
   return all.empty() ? Result<std::vector<ChosenHost>>(wrong_value(text, kChoiceForm)) : all;
 }
 
-Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed, const Settings& settings) {
+Result<GivenHosts> choose_hosts(GivenHosts listed, const Settings& settings) {
   const auto included = settings.find(kIncludedHosts);
   const auto excluded = settings.find(kExcludedHosts);
   if (included && excluded) {
@@ -315,20 +314,15 @@ Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHo
   const auto all = TRY(read_host_choice(text));
   TRY(check_listed(all, listed.value, text));
   std::erase_if(listed.value, [&](GivenHost& host) {
-    const auto at = std::ranges::find_if(all, [&](const ChosenHost& one) { return one.host == host.host; });
-    const ChosenHost* const chosen = at == all.end() ? nullptr : &*at;
+    const ChosenHost* const chosen = first_of(all, [&](const ChosenHost& one) { return one.host == host.host; });
     return included ? !include(host, chosen) : !exclude(host, chosen);
   });
-  return listed.value.empty()
-             ? Result<Sourced<std::vector<GivenHost>>>(wrong_value(text, "a choice that leaves a host"))
-             : listed;
+  return listed.value.empty() ? Result<GivenHosts>(wrong_value(text, "a choice that leaves a host")) : listed;
 }
 
 // Deals mpirun's processes to the slots of hosts.
 
 namespace {
-
-using GivenHosts = Sourced<std::vector<GivenHost>>;
 
 /// Sets a number of processes for each host, whatever the list has.
 Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {

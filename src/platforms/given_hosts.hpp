@@ -20,9 +20,12 @@ struct GivenHost {
   bool is_here = false;        ///< this machine with the current user: no remote shell is needed
 };
 
+/// A list of hosts, and where it was read.
+using GivenHosts = Sourced<std::vector<GivenHost>>;
+
 /// Reads --hosts or --hostfile (the file too), in the order of the list; empty where neither is given. Fails for an
 /// invalid list, naming the line, and for a host that is listed twice.
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_given_hosts(const Settings& settings);
+[[nodiscard]] Result<GivenHosts> read_given_hosts(const Settings& settings);
 
 /// Settings by which DeepSpeed's launcher chooses among the hosts of its hostfile.
 inline constexpr const char* kIncludedHosts = "include-hosts";
@@ -39,8 +42,7 @@ struct ChosenHost {
 
 /// Applies the choice in the settings to a list, in its order. Fails for an inclusion together with an exclusion, and
 /// for a host or a device that is not listed.
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed,
-                                                                   const Settings& settings);
+[[nodiscard]] Result<GivenHosts> choose_hosts(GivenHosts listed, const Settings& settings);
 
 /// Settings by which mpirun's processes are dealt to the hosts of a list: how many in all, how many on each, that
 /// there may be more than slots, and that mpirun deals them itself.
@@ -72,17 +74,16 @@ inline constexpr int kMostSlotsOfHost = 1024;
 std::string expected_of_host(const std::string& word);
 
 /// Reads --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_option(const Sourced<std::string>& text);
+[[nodiscard]] Result<GivenHosts> read_hosts_option(const Sourced<std::string>& text);
 
 /// Reads a hostfile as MPI, DeepSpeed and PBS write it.
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_of_file(const Sourced<std::string>& text);
+[[nodiscard]] Result<GivenHosts> read_hosts_of_file(const Sourced<std::string>& text);
 
 // Selects the hosts that get processes, where their number is given: mpirun's -np.
 
 /// Deals processes to the hosts by the settings kProcessesOfHosts and others: in the order of the list, each host
 /// filled before the next one. Returns the hosts with processes, their number as slots. Fails for more processes than
 /// slots.
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> fill_hosts(Sourced<std::vector<GivenHost>> listed,
-                                                                 const Settings& settings);
+[[nodiscard]] Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings);
 
 }  // namespace muster

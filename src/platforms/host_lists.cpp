@@ -2,6 +2,7 @@
 #include "platforms/host_lists.hpp"
 
 #include "base/display_text.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "platforms/given_hosts.hpp"
 
@@ -365,9 +366,7 @@ std::string expected_of_slots(int slots) {
 }  // namespace
 
 HostList hosts_of(const SlotList& list) {
-  HostList hosts{{}, list.source};
-  std::ranges::transform(list.value, std::back_inserter(hosts.value), [](const HostSlots& host) { return host.host; });
-  return hosts;
+  return {mapped(list.value, &HostSlots::host), list.source};
 }
 
 Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text) {

@@ -6,6 +6,7 @@
 #include "base/endpoint.hpp"
 #include "platforms/platform.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,24 +84,15 @@ HostList hosts_of(const SlotList& list);
 /// Reads LSF's "hostA 8 hostB 4".
 [[nodiscard]] Result<SlotList> read_host_pairs(const Sourced<std::string>& text);
 
-// Rules that batch systems share: a leader and a port of the job's own; for PBS and LSF, a list of hosts with slots,
-// and a script that runs on the first of them alone.
+/// The position of the only host that meets the condition; empty: none does, or several do.
+template <typename Host, typename Condition>
+std::optional<int> only_position(const std::vector<Host>& hosts, const Condition& is_it) {
+  const auto first = std::ranges::find_if(hosts, is_it);
+  const bool is_only = first != hosts.end() && std::find_if(first + 1, hosts.end(), is_it) == hosts.end();
+  return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
+}
 
-struct BatchHosts {
-  SlotList list;
-  std::optional<Sourced<int>> started_on;  ///< index of this host, from the program that started muster
-  std::string advice;                      ///< the command that starts muster on all hosts
-  bool is_interactive = false;             ///< a person may start the others
-};
-
-/// Position of this host in the list: by its exact name, else by any name or address that means it. Empty where it is
-/// missing or ambiguous.
-std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot);
-
-/// Makes the hosts the nodes; the first one leads. Any other host is recognised by its name; on the first one, only
-/// the variables of the starting program distinguish an agent from the script, which must not run alone. Accelerators
-/// override the slots of the list, which stand for cores on many systems.
-[[nodiscard]] Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot);
+// A rule that batch systems share.
 
 /// Takes MASTER_ADDR and MASTER_PORT where they are set, else this leader, and a port of the job's own.
 [[nodiscard]] Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& leader,

@@ -35,15 +35,12 @@ namespace {
 /// Checks WORLD_SIZE. An elastic job's count leaves out its master, which then is one node too many.
 Result<> check_world_size(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto size = *sourced_variable(snapshot, "WORLD_SIZE");
-  const auto all = parse_integer(size.value, 1, kMostWorkers);
+  const int all = TRY(read_integer(size, 1, kMostWorkers, "a number of processes of at least 1"));
   const auto per_node =
       parse_integer(snapshot.variable("PET_NPROC_PER_NODE").value_or(""), 1, kMostWorkers).value_or(1);
-  if (!all) {
-    return wrong_value(size, "a number of processes of at least 1");
-  }
   const int least = facts.least_nodes.value_or(facts.nodes->value);
-  const int nodes = *all / per_node;
-  if (*all % per_node == 0 && least <= nodes && nodes <= facts.nodes->value) {
+  const int nodes = all / per_node;
+  if (all % per_node == 0 && least <= nodes && nodes <= facts.nodes->value) {
     return {};
   }
   return contradiction(size, *sourced_variable(snapshot, "PET_NNODES"),

@@ -4,6 +4,7 @@
 // host lists exist too. The bare RANK and WORLD_SIZE are not read, because no platform sets them here.
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
 #include "base/endpoint.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
@@ -198,11 +199,10 @@ constexpr std::array<TaskVariables, 2> kTasks = {{
 }};
 
 const TaskVariables* find_tasks(const Snapshot& snapshot) {
-  const auto found = std::ranges::find_if(kTasks, [&](const TaskVariables& names) {
+  return first_of(kTasks, [&](const TaskVariables& names) {
     const auto size = parse_integer(snapshot.variable(names.size).value_or(""), 2, kMostNodes);
     return size && snapshot.has(names.rank) && snapshot.has(names.local_rank);
   });
-  return found == kTasks.end() ? nullptr : &*found;
 }
 
 /// Makes each process a node, with rank 0 on the first instance. mpirun passes that instance's names to all

@@ -2,6 +2,7 @@
 #include "platforms/platform.hpp"
 
 #include "base/endpoint.hpp"
+#include "base/lists.hpp"
 #include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "options/readers.hpp"
@@ -67,9 +68,7 @@ Result<> read_leader_variables(PlatformFacts& facts, const PlatformVariables& va
     TRY(read_agreeing(facts.master_address, snapshot, variables.address, read_address,
                       "both are the leader's address"));
   }
-  if (variables.port != nullptr) {
-    TRY(read_into(facts.master_port, snapshot, variables.port, read_port));
-  }
+  facts.master_port = TRY(read_given(filled_variable(variables.port, false, snapshot), read_port));
   if (variables.meeting_point != nullptr) {
     TRY(read_meeting_point(facts, snapshot, variables.meeting_point));
   }
@@ -88,21 +87,13 @@ Result<> read_variables(PlatformFacts& facts, const PlatformVariables& variables
   }
   TRY(read_agreeing(facts.node_rank, snapshot, variables.node_rank, read_node_rank, "both are the rank of this node"));
   TRY(read_leader_variables(facts, variables, snapshot));
-  if (variables.slots != nullptr) {
-    facts.slots = sourced_variable(snapshot, variables.slots);
-  }
-  if (variables.devices != nullptr) {
-    TRY(read_devices(facts, snapshot, variables.devices));
-  }
+  facts.slots = filled_variable(variables.slots, false, snapshot);
+  TRY(read_devices(facts, filled_variable(variables.devices, false, snapshot)));
   if (variables.all_devices != nullptr) {
     TRY(check_all_devices(facts, snapshot, variables.all_devices));
   }
-  if (variables.restarts != nullptr) {
-    TRY(read_into(facts.restart_count, snapshot, variables.restarts, read_restarts));
-  }
-  if (variables.job_id != nullptr) {
-    facts.job_id = sourced_variable(snapshot, variables.job_id);
-  }
+  facts.restart_count = TRY(read_given(filled_variable(variables.restarts, false, snapshot), read_restarts));
+  facts.job_id = filled_variable(variables.job_id, false, snapshot);
   return {};
 }
 
@@ -160,10 +151,9 @@ Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
 }
 
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
-  constexpr std::size_t kShown = 400;
   if (!is_host_or_address(text.value)) {
     const std::string mistake = describe_host_mistake(text.value);
-    return wrong_value({shortened(text.value, kShown), text.source},
+    return wrong_value({shortened(text.value), text.source},
                        "a host name or an address" + (mistake.empty() ? ", without port and brackets" : mistake));
   }
   return text;
@@ -207,9 +197,8 @@ Choice detect_platform(const Snapshot& snapshot, const ClusterRequest& request, 
 }
 
 const Platform* find_platform(std::string_view name) {
-  const auto all = platforms();
-  const auto at = std::ranges::find_if(all, [&](const Platform* platform) { return name == platform->name; });
-  return at == all.end() ? nullptr : *at;
+  const auto* const at = first_of(platforms(), [&](const Platform* platform) { return name == platform->name; });
+  return at == nullptr ? nullptr : *at;
 }
 
 }  // namespace

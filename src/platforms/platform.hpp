@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -302,10 +301,6 @@ int number_of(const TaskLists& tasks);
 
 /// The hosts of all agents, by number; a lone evaluator has no known host.
 std::vector<std::string> hosts_of(const TaskLists& tasks);
-
-/// Ports on agent 0's host on which tasks listen, with their entries. A lone evaluator leads on its own host, where
-/// no task listens.
-std::map<int, std::string> listeners_on_leader(const TaskLists& tasks);
 
 // Chooses the platform that describes the cluster.
 

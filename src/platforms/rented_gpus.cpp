@@ -128,11 +128,8 @@ Result<std::optional<Sourced<int>>> count_own_slots(const Snapshot& snapshot) {
 Result<std::optional<Sourced<int>>> count_all_slots(const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, kConfig);
   boost::system::error_code error;
-  const json::value document = text ? json::parse(text->value, error) : json::value();
-  const json::object* const members = error ? nullptr : document.if_object();
-  const json::value* const resources = members == nullptr ? nullptr : members->if_contains("resources");
-  const json::object* const needs = resources == nullptr ? nullptr : resources->if_object();
-  const json::value* const slots = needs == nullptr ? nullptr : needs->if_contains("slots_per_trial");
+  const json::value document = text ? json::parse(text->value, error) : json::value();  // null where it is torn
+  const json::value* const slots = document.find_pointer("/resources/slots_per_trial", error);
   if (slots == nullptr) {
     return std::optional<Sourced<int>>();
   }

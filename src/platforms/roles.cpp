@@ -1,12 +1,14 @@
 // Joins --roles and the platform's task lists, and makes the lists the description of the nodes.
 #include "platforms/roles.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/slots.hpp"
 #include "platforms/task_config.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace muster {
@@ -60,19 +62,16 @@ Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists, const S
 }
 
 const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists, const std::string& role) {
-  const auto found = std::ranges::find_if(lists, [&](const RoleEndpoints& list) { return list.role == role; });
-  return found == lists.end() ? nullptr : &*found;
+  return first_of(lists, [&](const RoleEndpoints& list) { return list.role == role; });
 }
 
 std::vector<RoleSize> sizes_of(const TaskLists& tasks) {
   if (tasks.is_alone) {
     return {{tasks.role, 1}};
   }
-  std::vector<RoleSize> sizes;
-  for (const RoleEndpoints& list : tasks.roles) {
-    sizes.push_back({list.role, static_cast<int>(list.endpoints.size())});
-  }
-  return sizes;
+  return mapped(tasks.roles, [](const RoleEndpoints& list) {
+    return RoleSize{list.role, static_cast<int>(list.endpoints.size())};
+  });
 }
 
 int number_of(const TaskLists& tasks) {
@@ -99,6 +98,18 @@ std::vector<std::string> hosts_of(const TaskLists& tasks) {
   return hosts;
 }
 
+std::string to_text(const std::vector<RoleSize>& sizes) {
+  std::string text;
+  for (const RoleSize& size : sizes) {
+    text += (text.empty() ? "" : ",") + size.role + "=" + std::to_string(size.count);
+  }
+  return text;
+}
+
+namespace {
+
+/// Ports on agent 0's host on which tasks listen, with their entries. A lone evaluator leads on its own host, where
+/// no task listens.
 std::map<int, std::string> listeners_on_leader(const TaskLists& tasks) {
   std::map<int, std::string> listeners;
   if (tasks.is_alone) {
@@ -117,38 +128,11 @@ std::map<int, std::string> listeners_on_leader(const TaskLists& tasks) {
   return listeners;
 }
 
-std::string to_text(const std::vector<RoleSize>& sizes) {
-  std::string text;
-  for (const RoleSize& size : sizes) {
-    text += (text.empty() ? "" : ",") + size.role + "=" + std::to_string(size.count);
-  }
-  return text;
-}
-
-namespace {
-
 constexpr const char* kExpectedSizes = "numbers of processes by role, such as chief=1,worker=2,ps=2";
 
 Error unknown_role(const std::string& name, const Source& source, const Roles& roles) {
   return Error{error_kind(source), source.name + " has the unknown role '" + name + "'" +
                                        did_you_mean(name, roles, "; this mode has " + join(roles, ", "))};
-}
-
-const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string& role) {
-  const auto found = std::ranges::find_if(sizes, [&](const RoleSize& size) { return size.role == role; });
-  return found == sizes.end() ? nullptr : &*found;
-}
-
-/// Sorts by the order of numbering, and drops roles without processes.
-std::vector<RoleSize> in_order_of(const Roles& roles, const std::vector<RoleSize>& sizes) {
-  std::vector<RoleSize> ordered;
-  for (const std::string& role : roles) {
-    const RoleSize* const size = find_size(sizes, role);
-    if (size != nullptr && size->count > 0) {
-      ordered.push_back(*size);
-    }
-  }
-  return ordered;
 }
 
 Result<RoleSize> read_role_size(const std::string& piece, const Sourced<std::string>& text, const Roles& roles) {
@@ -160,12 +144,33 @@ Result<RoleSize> read_role_size(const std::string& piece, const Sourced<std::str
   if (!contains(roles, name)) {
     return unknown_role(name, text.source, roles);
   }
-  const auto count = parse_integer(piece.substr(equals + 1), 0, kMostNodes);
-  if (!count) {
-    return wrong_value({piece.substr(equals + 1), part_of(text.source, " " + name)},
-                       "a number of processes from 0 to " + std::to_string(kMostNodes));
+  const Sourced<std::string> count{piece.substr(equals + 1), part_of(text.source, " " + name)};
+  return RoleSize{name, TRY(read_number_within(count, 0, kMostNodes, "a number of processes"))};
+}
+
+/// Reads "chief=1,worker=2" for a mode with these roles.
+Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text, const Roles& roles) {
+  if (roles.empty()) {
+    return Error{error_kind(text.source),
+                 text.source.name + " is '" + text.value + "', but this mode has no roles whose number can be given"};
   }
-  return RoleSize{name, *count};
+  std::vector<RoleSize> sizes;
+  long long total = 0;
+  for (const std::string& piece : split(text.value, ',')) {
+    const auto size = TRY(read_role_size(piece, text, roles));
+    if (contains(mapped(sizes, &RoleSize::role), size.role)) {
+      return wrong_value(text, "each role once, and " + size.role + " is there twice");
+    }
+    sizes.push_back(size);
+    total += size.count;
+  }
+  if (text.value.empty()) {
+    return wrong_value(text, kExpectedSizes);
+  }
+  if (total < 1 || total > kMostNodes) {
+    return wrong_value(text, "1 to " + std::to_string(kMostNodes) + " processes in all");
+  }
+  return in_order_of(roles, sizes, [](const RoleSize& size) { return size.count > 0; });
 }
 
 Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
@@ -182,30 +187,6 @@ Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapsho
 }
 
 }  // namespace
-
-Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text, const Roles& roles) {
-  if (roles.empty()) {
-    return Error{error_kind(text.source),
-                 text.source.name + " is '" + text.value + "', but this mode has no roles whose number can be given"};
-  }
-  std::vector<RoleSize> sizes;
-  long long total = 0;
-  for (const std::string& piece : split(text.value, ',')) {
-    const auto size = TRY(read_role_size(piece, text, roles));
-    if (find_size(sizes, size.role) != nullptr) {
-      return wrong_value(text, "each role once, and " + size.role + " is there twice");
-    }
-    sizes.push_back(size);
-    total += size.count;
-  }
-  if (text.value.empty()) {
-    return wrong_value(text, kExpectedSizes);
-  }
-  if (total < 1 || total > kMostNodes) {
-    return wrong_value(text, "1 to " + std::to_string(kMostNodes) + " processes in all");
-  }
-  return in_order_of(roles, sizes);
-}
 
 Result<JobRoles> read_job_roles(const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                                 const Roles& roles) {

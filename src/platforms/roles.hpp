@@ -37,9 +37,6 @@ struct JobRoles {
   bool are_counted = false;  ///< the mode uses the sizes; else task lists describe only the nodes
 };
 
-/// Reads "chief=1,worker=2" for a mode with these roles.
-[[nodiscard]] Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text, const Roles& roles);
-
 /// Reads both sources and fails where they disagree. A user who asks for a single node gets no lists of other nodes.
 [[nodiscard]] Result<JobRoles> read_job_roles(const Choice& choice, const Snapshot& snapshot,
                                               const ClusterRequest& request, const Roles& roles);

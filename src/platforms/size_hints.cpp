@@ -3,6 +3,7 @@
 #include "platforms/size_hints.hpp"
 
 #include "base/json.hpp"
+#include "base/lists.hpp"
 #include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "platforms/host_lists.hpp"
@@ -72,10 +73,9 @@ const Platform* find_owner(std::string_view name) {
   if (names_as_counter(kBare, name)) {
     return &kBare;
   }
-  const auto all = platforms();
-  const auto at =
-      std::ranges::find_if(all, [&](const Platform* platform) { return names_as_counter(*platform, name); });
-  return at == all.end() ? nullptr : *at;
+  const auto* const at =
+      first_of(platforms(), [&](const Platform* platform) { return names_as_counter(*platform, name); });
+  return at == nullptr ? nullptr : *at;
 }
 
 /// The meaning that a variable seems to have, by its name.

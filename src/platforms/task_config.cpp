@@ -118,17 +118,6 @@ Result<std::vector<RoleEndpoints>> read_lists(const Source& source, const json::
   return lists;
 }
 
-std::vector<RoleEndpoints> in_order_of(const Roles& roles, const std::vector<RoleEndpoints>& lists) {
-  std::vector<RoleEndpoints> ordered;
-  for (const std::string& role : roles) {
-    const RoleEndpoints* const list = find_role(lists, role);
-    if (list != nullptr && !list->endpoints.empty()) {
-      ordered.push_back(*list);
-    }
-  }
-  return ordered;
-}
-
 /// Reads the task of this process.
 Result<> read_task(TaskLists& tasks, const json::value* task, const Source& source, const Roles& roles) {
   const Source place = part_of(source, " task");
@@ -177,7 +166,7 @@ Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles
   }
   const auto lists = TRY(read_lists(text.source, members.if_contains("cluster"), roles));
   TaskLists tasks;
-  tasks.roles = in_order_of(roles, lists);
+  tasks.roles = in_order_of(roles, lists, [](const RoleEndpoints& list) { return !list.endpoints.empty(); });
   tasks.is_task_config = true;
   tasks.source = text.source;
   tasks.own_source = text.source;

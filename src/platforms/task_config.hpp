@@ -6,6 +6,8 @@
 #include "base/json.hpp"
 #include "platforms/platform.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,17 @@ Error wrong_member(const Source& place, const json::value* value, std::string_vi
                                            std::string_view expected);
 
 // Variables that list all tasks of a job.
+
+/// Sorts by the order of numbering, and drops roles without processes. No role is there twice.
+template <typename Item, typename Condition>
+std::vector<Item> in_order_of(const Roles& roles, const std::vector<Item>& items, const Condition& has_processes) {
+  std::vector<Item> ordered;
+  for (const std::string& role : roles) {
+    std::ranges::copy_if(items, std::back_inserter(ordered),
+                         [&](const Item& one) { return one.role == role && has_processes(one); });
+  }
+  return ordered;
+}
 
 /// Reads TF_CONFIG, or TF_PS_HOSTS and TF_WORKER_HOSTS, for these roles. Fails where the two disagree. Empty when
 /// neither is set.

@@ -4,6 +4,7 @@
 // the pods of its master and workers, whatever other tasks there are), MASTER_ADDR and MASTER_PORT; the mpi
 // plugin gives MPI_HOST, the workers on which only sshd runs, to the master alone.
 // Source: volcano-sh/volcano, pkg/controllers/job/plugins.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
 #include "platforms/host_lists.hpp"
@@ -226,10 +227,8 @@ Result<Sourced<int>> count_nodes(const Tasks& tasks) {
 
 /// "VC_HEAD_NUM+VC_NODE_NUM is '8' = head 1 + node 7": some of these tasks run no nodes of the plugin's job.
 Error counted_differently(const Sourced<int>& counted, const Sourced<int>& total, const Tasks& tasks) {
-  std::vector<std::string> parts;
-  for (const Task& task : tasks) {
-    parts.push_back(lower_case(task.name) + " " + std::to_string(task.count.value));
-  }
+  const auto parts =
+      mapped(tasks, [](const Task& task) { return lower_case(task.name) + " " + std::to_string(task.count.value); });
   return contradiction(
       counted, total,
       "which is " + join(parts, " + ") + "; give --nnodes and --node-rank on those that are nodes of one job");
