@@ -1,5 +1,6 @@
 // Decides how the workers are started: the user's template, a mode by name, or the default.
 #include "base/file_io.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "modes/mode_template.hpp"
@@ -204,20 +205,15 @@ Result<> read_parameters(ChosenMode& chosen, const Parameters& given, const Snap
   return {};
 }
 
-void add_parameter_names(std::vector<std::string>& names, const ChosenMode& chosen) {
-  for (const Parameter& parameter : chosen.mode.parameters) {
-    if (!contains(names, parameter.name)) {
-      names.push_back(parameter.name);
-    }
-  }
-}
-
 /// Fails for a given parameter that none of the templates has.
 Result<> check_parameters(const ChosenMode& chosen, const std::vector<ChosenMode>& others, const Parameters& given) {
-  std::vector<std::string> names;
-  add_parameter_names(names, chosen);
+  std::vector<std::string> names = mapped(chosen.mode.parameters, &Parameter::name);
   for (const ChosenMode& other : others) {
-    add_parameter_names(names, other);
+    for (const Parameter& parameter : other.mode.parameters) {
+      if (!contains(names, parameter.name)) {
+        names.push_back(parameter.name);
+      }
+    }
   }
   for (const auto& [name, value] : given) {
     if (!contains(names, name)) {

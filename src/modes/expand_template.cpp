@@ -1,5 +1,6 @@
 // Resolves the inheritance of a template: from another template, and from the fields that its roles have in common.
 // The documents are joined with few checks, since read_template checks the result; each value keeps its line.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "modes/read_template.hpp"
 
@@ -238,8 +239,7 @@ class Expansion {
 
 /// The chain of inherited templates, the nearest first. Fails for an unknown name and for a cycle.
 Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument& given, const Templates& known) {
-  std::vector<std::string> names;
-  std::ranges::transform(known, std::back_inserter(names), [](const auto& entry) { return entry.first; });
+  const auto names = mapped(known, [](const auto& entry) { return entry.first; });
   std::vector<const TemplateDocument*> chain = {&given};
   while (const json::value* const inherits = member_of(chain.back()->document.root, kInherits)) {
     const TemplateDocument& child = *chain.back();

@@ -31,13 +31,10 @@ Result<> read_start(MpiRequest& request, const Settings& settings) {
   if (!given) {
     return {};
   }
-  for (const StartMethod& method : kMethods) {
-    if (given->value == method.name) {
-      request.start = {method.start, given->source};
-      return {};
-    }
-  }
-  return wrong_value(*given, "auto, pmix, agent or ssh");
+  constexpr auto kRead =
+      read_word<"auto, pmix, agent or ssh", MpiStart::Auto, MpiStart::Pmix, MpiStart::Agent, MpiStart::Ssh>;
+  request.start = {TRY(kRead(*given)), given->source};
+  return {};
 }
 
 Result<> add_words(std::vector<std::string>& words, const Sourced<std::string>& text) {

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace muster {
 
@@ -78,6 +79,31 @@ Result<std::string> read_text(const json::value& value, const std::string& path,
   return text;
 }
 
+Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path, const Place& place) {
+  if (!value.is_array()) {
+    return place.error(path, "must be a list");
+  }
+  std::vector<std::string> texts;
+  for (const json::value& item : value.get_array()) {
+    auto text = TRY(read_text(item, path_of(path, std::to_string(texts.size())), place));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+Result<const json::object*> read_members(const json::value& value, const std::string& path, const Place& place,
+                                         const char* expected) {
+  const json::object* const members = value.if_object();
+  return members != nullptr ? Result<const json::object*>(members) : place.error(path, expected);
+}
+
+Result<> all_of(const std::vector<Result<>>& steps) {
+  const auto failed = std::ranges::find_if(steps, [](const Result<>& step) { return !step; });
+  return failed == steps.end() ? Result<>() : *failed;
+}
+
+namespace {
+
 Result<NamedTexts> read_named_texts(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_object()) {
     return place.error(path, "must be a list of NAME: value");
@@ -94,18 +120,6 @@ Result<NamedTexts> read_named_texts(const json::value& value, const std::string&
   return texts;
 }
 
-Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_array()) {
-    return place.error(path, "must be a list");
-  }
-  std::vector<std::string> texts;
-  for (const json::value& item : value.get_array()) {
-    auto text = TRY(read_text(item, path_of(path, std::to_string(texts.size())), place));
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
 Result<bool> read_yes_or_no(const json::value& value, const std::string& path, const Place& place) {
   const std::string text = value.is_string() ? std::string(value.get_string()) : "";
   if (text != "true" && text != "false") {
@@ -113,19 +127,6 @@ Result<bool> read_yes_or_no(const json::value& value, const std::string& path, c
   }
   return text == "true";
 }
-
-Result<const json::object*> read_members(const json::value& value, const std::string& path, const Place& place,
-                                         const char* expected) {
-  const json::object* const members = value.if_object();
-  return members != nullptr ? Result<const json::object*>(members) : place.error(path, expected);
-}
-
-Result<> all_of(const std::vector<Result<>>& steps) {
-  const auto failed = std::ranges::find_if(steps, [](const Result<>& step) { return !step; });
-  return failed == steps.end() ? Result<>() : *failed;
-}
-
-namespace {
 
 Result<RoleCount> read_count(const json::value& value, const std::string& path, const Place& place) {
   const std::string text = value.is_string() ? std::string(value.get_string()) : "";
@@ -141,72 +142,47 @@ Result<RoleCount> read_count(const json::value& value, const std::string& path, 
 }
 
 /// Reads true, false, or "without ROLE": the role decides in a job without that other role.
-Result<> read_decides(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
+Result<> read_decides(RoleTemplate& role, const json::value& value, const std::string& path, const Place& place) {
   constexpr std::string_view kWithoutRole = "without ";
-  const std::string text(muster::text_of(object, "decides_success"));
+  const std::string text(muster::text_of(&value));
   if (!text.starts_with(kWithoutRole)) {
-    return read_field(role.decides_success, object, path + "/decides_success", place, read_yes_or_no);
+    role.decides_success = TRY(read_yes_or_no(value, path, place));
+    return {};
   }
   role.decides_without = text.substr(kWithoutRole.size());
   if (!place.roles.contains(role.decides_without)) {
-    return place.error(path + "/decides_success", "names the role '" + role.decides_without + "', which there is not");
+    return place.error(path, "names the role '" + role.decides_without + "', which there is not");
   }
   return {};
 }
 
-const std::vector<std::string>& role_fields() {
-  static const std::vector<std::string> fields = {"name",
-                                                  "count",
-                                                  "may_be_given",
-                                                  "decides_success",
-                                                  "environment",
-                                                  "environment_unless_set",
-                                                  "environment_if_given",
-                                                  "program",
-                                                  "unset",
-                                                  "arguments",
-                                                  "arguments_first",
-                                                  "arguments_of_several_nodes",
-                                                  "arguments_unless_set",
-                                                  "listens",
-                                                  "label",
-                                                  "unranked",
-                                                  "working_directory",
-                                                  "log",
-                                                  "joins_streams",
-                                                  "error_file"};
-  return fields;
-}
-
-/// Reads the environment, program and arguments of a role.
-Result<> read_contract(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
-  return all_of(
-      {read_field(role.environment, object, path + "/environment", place, read_named_texts),
-       read_field(role.environment_unless_set, object, path + "/environment_unless_set", place, read_named_texts),
-       read_field(role.environment_if_given, object, path + "/environment_if_given", place, read_named_texts),
-       read_field(role.program, object, path + "/program", place, read_program),
-       read_field(role.unset, object, path + "/unset", place, read_texts),
-       read_field(role.arguments, object, path + "/arguments", place, read_texts),
-       read_field(role.arguments_first, object, path + "/arguments_first", place, read_yes_or_no),
-       read_field(role.arguments_of_several_nodes, object, path + "/arguments_of_several_nodes", place, read_texts),
-       read_field(role.arguments_unless_set, object, path + "/arguments_unless_set", place, read_texts)});
-}
+constexpr auto kRoleFields = std::to_array<FieldRow<RoleTemplate>>({
+    {"name", kField<&RoleTemplate::name, read_text>},
+    {"count", kField<&RoleTemplate::count, read_count>},
+    {"may_be_given", kField<&RoleTemplate::may_be_given, read_yes_or_no>},
+    {"decides_success", read_decides},
+    {"environment", kField<&RoleTemplate::environment, read_named_texts>},
+    {"environment_unless_set", kField<&RoleTemplate::environment_unless_set, read_named_texts>},
+    {"environment_if_given", kField<&RoleTemplate::environment_if_given, read_named_texts>},
+    {"program", kField<&RoleTemplate::program, read_program>},
+    {"unset", kField<&RoleTemplate::unset, read_texts>},
+    {"arguments", kField<&RoleTemplate::arguments, read_texts>},
+    {"arguments_first", kField<&RoleTemplate::arguments_first, read_yes_or_no>},
+    {"arguments_of_several_nodes", kField<&RoleTemplate::arguments_of_several_nodes, read_texts>},
+    {"arguments_unless_set", kField<&RoleTemplate::arguments_unless_set, read_texts>},
+    {"listens", kField<&RoleTemplate::listens, read_yes_or_no>},
+    {"label", kField<&RoleTemplate::label, read_text>},
+    {"unranked", kField<&RoleTemplate::is_unranked, read_yes_or_no>},
+    {"working_directory", kField<&RoleTemplate::working_directory, read_text>},
+    {"log", kField<&RoleTemplate::log, read_text>},
+    {"joins_streams", kField<&RoleTemplate::joins_streams, read_yes_or_no>},
+    {"error_file", kField<&RoleTemplate::error_file, read_text>},
+});
 
 Result<RoleTemplate> read_role(const json::value& value, const std::string& path, const Place& place) {
   const json::object& object = *TRY(read_members(value, path, place, "must have the fields of a role"));
   RoleTemplate role;
-  TRY(all_of({check_fields(object, role_fields(), path, place),
-              read_field(role.name, object, path + "/name", place, read_text),
-              read_field(role.count, object, path + "/count", place, read_count),
-              read_field(role.may_be_given, object, path + "/may_be_given", place, read_yes_or_no),
-              read_decides(role, object, path, place), read_contract(role, object, path, place),
-              read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
-              read_field(role.label, object, path + "/label", place, read_text),
-              read_field(role.is_unranked, object, path + "/unranked", place, read_yes_or_no),
-              read_field(role.working_directory, object, path + "/working_directory", place, read_text),
-              read_field(role.log, object, path + "/log", place, read_text),
-              read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
-              read_field(role.error_file, object, path + "/error_file", place, read_text)}));
+  TRY(read_fields(role, object, kRoleFields, path, place));
   if (role.name.empty() || role.name.find_first_of("/:=,{}") != std::string::npos) {
     return place.error(path, "needs a name that can be part of a file's name");
   }
@@ -216,16 +192,19 @@ Result<RoleTemplate> read_role(const json::value& value, const std::string& path
   return role;
 }
 
+constexpr auto kParameterFields = std::to_array<FieldRow<Parameter>>({
+    {"name", kField<&Parameter::name, read_text>},
+    {"default", kField<&Parameter::otherwise, read_text>},
+    {"variables", kField<&Parameter::variables, read_texts>},
+    {"finds", kField<&Parameter::finds_rank_table, read_only<"rank table">>},
+    {"is", kField<&Parameter::is_log_dir, read_only<"log folder">>},
+    {"integer", kField<&Parameter::is_integer, read_yes_or_no>},
+});
+
 Result<Parameter> read_parameter(const json::value& value, const std::string& path, const Place& place) {
   const json::object& object = *TRY(read_members(value, path, place, "must have a name"));
   Parameter parameter;
-  TRY(all_of({check_fields(object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
-              read_field(parameter.name, object, path + "/name", place, read_text),
-              read_field(parameter.otherwise, object, path + "/default", place, read_text),
-              read_field(parameter.variables, object, path + "/variables", place, read_texts),
-              read_field(parameter.finds_rank_table, object, path + "/finds", place, read_only<"rank table">),
-              read_field(parameter.is_log_dir, object, path + "/is", place, read_only<"log folder">),
-              read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)}));
+  TRY(read_fields(parameter, object, kParameterFields, path, place));
   const auto is_of_a_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
   if (parameter.name.empty() || !std::ranges::all_of(parameter.name, is_of_a_name)) {
     return place.error(path, "needs a name of small letters and underscores");
@@ -317,16 +296,12 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
 /// The names of the roles, read first because each role's texts may refer to all of them.
 std::set<std::string> names_of_roles(const json::object& root) {
   std::set<std::string> names;
-  const json::value* const roles = root.if_contains("roles");
-  if (roles == nullptr || !roles->is_array()) {
-    return names;
-  }
-  for (const json::value& role : roles->get_array()) {
-    const json::value* const name = role.is_object() ? role.get_object().if_contains("name") : nullptr;
+  for_each_object(array_of(root, "roles"), [&](const json::object& role) {
+    const json::value* const name = role.if_contains("name");
     if (name != nullptr && name->is_string()) {
       names.emplace(name->get_string());
     }
-  }
+  });
   return names;
 }
 
@@ -342,17 +317,20 @@ Result<> check_no_worker(const std::string& text, const std::string& path, const
   return {};
 }
 
+constexpr auto kFileFields = std::to_array<FieldRow<FileTemplate>>({
+    {"path", kField<&FileTemplate::path, read_text>},
+    {"mode", kField<&FileTemplate::mode, read_text>},
+    {"content", kField<&FileTemplate::content, read_text>},
+    {"private", kField<&FileTemplate::is_private, read_yes_or_no>},
+});
+
 Result<FileTemplate> read_file(const json::value& value, const std::string& path, const Place& place) {
   const json::object& object = *TRY(read_members(value, path, place, "must have path, mode and content"));
   FileTemplate file;
   file.place = place.at(path);
-  TRY(all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
-              read_field(file.path, object, path + "/path", place, read_text),
-              read_field(file.mode, object, path + "/mode", place, read_text),
-              read_field(file.content, object, path + "/content", place, read_text),
-              read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
-              check_no_worker(file.path, path + "/path", place),
-              check_no_worker(file.content, path + "/content", place)}));
+  TRY(read_fields(file, object, kFileFields, path, place));
+  TRY(check_no_worker(file.path, path + "/path", place));
+  TRY(check_no_worker(file.content, path + "/content", place));
   const bool is_octal =
       file.mode.size() == 4 && file.mode.front() == '0' && file.mode.find_first_not_of("01234567") == std::string::npos;
   if (file.path.empty() || !is_octal) {

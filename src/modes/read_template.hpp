@@ -3,6 +3,7 @@
 // Reads templates from documents, with inheritance. Separate from mode_template.hpp, which most of the program
 // includes, because a document includes Boost.JSON.
 
+#include "base/lists.hpp"
 #include "base/yaml.hpp"
 #include "modes/mode_template.hpp"
 #include "options/readers.hpp"
@@ -11,6 +12,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -65,11 +68,8 @@ class Place {
 
 /// Reads a text and checks its placeholders.
 [[nodiscard]] Result<std::string> read_text(const json::value& value, const std::string& path, const Place& place);
-[[nodiscard]] Result<NamedTexts> read_named_texts(const json::value& value, const std::string& path,
-                                                  const Place& place);
 [[nodiscard]] Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path,
                                                           const Place& place);
-[[nodiscard]] Result<bool> read_yes_or_no(const json::value& value, const std::string& path, const Place& place);
 /// Accepts one text only, such as "rank table".
 template <Literal kText>
 [[nodiscard]] Result<bool> read_only(const json::value& value, const std::string& path, const Place& place) {
@@ -94,6 +94,37 @@ template <typename T>
     return {};
   }
   target = TRY(reader(*value, path, place));
+  return {};
+}
+
+/// A field of a T in a template, and what reads it.
+template <typename T>
+struct FieldRow {
+  const char* name;
+  Result<> (*read)(T& target, const json::value& value, const std::string& path, const Place& place);
+};
+
+template <auto kMember>
+using MemberOf = std::remove_reference_t<decltype(std::declval<ClassOf<kMember>&>().*kMember)>;
+
+/// The reader of a row whose value `kRead` reads for the member.
+template <auto kMember, Reader<MemberOf<kMember>> kRead>
+inline constexpr auto kField =
+    [](ClassOf<kMember>& target, const json::value& value, const std::string& path, const Place& place) -> Result<> {
+  target.*kMember = TRY(kRead(value, path, place));
+  return {};
+};
+
+/// Reads the fields of an object in the order of their rows. Fails for a field without a row.
+template <typename T, typename Rows>
+[[nodiscard]] Result<> read_fields(T& target, const json::object& object, const Rows& rows, const std::string& path,
+                                   const Place& place) {
+  TRY(check_fields(object, mapped(rows, [](const FieldRow<T>& row) { return std::string(row.name); }), path, place));
+  for (const FieldRow<T>& row : rows) {
+    if (const json::value* const value = object.if_contains(row.name)) {
+      TRY(row.read(target, *value, path_of(path, row.name), place));
+    }
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Composes minimal configurations of ssh and sshd, independent of those of the user and the image.
 #include "modes/ssh_files.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -33,16 +34,6 @@ std::string sh_word(std::string_view text) {
 /// The name of a node in known_hosts, independent of the address that ssh connects to.
 std::string alias_of(std::size_t node) {
   return "muster-node-" + std::to_string(node);
-}
-
-/// The nodes' names for mpirun.
-std::vector<std::string> names_of(const std::vector<SshNode>& nodes) {
-  std::vector<std::string> names;
-  names.reserve(nodes.size());
-  for (const SshNode& node : nodes) {
-    names.push_back(node.name);
-  }
-  return name_apart(std::move(names));
 }
 
 Error bad_key() {
@@ -104,7 +95,7 @@ Result<std::string> client_config(const std::string& folder, const std::vector<S
                      "CheckHostIP no\nForwardAgent no\nForwardX11 no\nControlPath none\nLogLevel ERROR\n"
                      // A starting sshd refuses connections for a moment; ssh tries again after a second.
                      "ConnectTimeout 5\nConnectionAttempts 10\nServerAliveInterval 10\nServerAliveCountMax 3\n";
-  const std::vector<std::string> names = names_of(nodes);
+  const std::vector<std::string> names = name_apart(mapped(nodes, &SshNode::name));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].port == 0) {
       continue;
@@ -175,12 +166,7 @@ std::vector<std::string> name_apart(std::vector<std::string> names) {
 }
 
 std::vector<std::string> host_names(const std::vector<NodePorts>& nodes) {
-  std::vector<std::string> names;
-  names.reserve(nodes.size());
-  for (const NodePorts& node : nodes) {
-    names.push_back(node.name);
-  }
-  return name_apart(std::move(names));
+  return name_apart(mapped(nodes, &NodePorts::name));
 }
 
 std::string write_hostfile(const std::vector<NodePorts>& nodes) {
