@@ -2,6 +2,7 @@
 // here instead of a surprise in the worker.
 #include "plan/binding.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "plan/host_tasks.hpp"
 
@@ -10,6 +11,149 @@
 
 namespace muster {
 namespace {
+
+// The four ways to choose CPUs near an accelerator. Source: torchrun's torch/numa/binding.py.
+
+using CpuGroups = std::vector<std::vector<int>>;
+
+std::string describe_nodes(const std::vector<int>& nodes) {
+  return (nodes.size() == 1 ? "NUMA node " : "NUMA nodes ") + describe_ranges(nodes);
+}
+
+/// Groups CPUs by a property of their place, in the order of the groups' numbers.
+CpuGroups group_by(const Topology& topology, const std::vector<int>& cpus, int CpuPlace::*group) {
+  std::map<int, std::vector<int>> groups;
+  for (const int cpu : cpus) {
+    groups[topology.cpus.at(cpu).*group].push_back(cpu);
+  }
+  CpuGroups result;
+  for (auto& [name, members] : groups) {
+    result.push_back(std::move(members));
+  }
+  return result;
+}
+
+/// Localities on the same NUMA nodes: their number, and the number before this one.
+struct Neighbours {
+  std::size_t count = 1;  ///< including this one
+  std::size_t before = 0;
+};
+
+Neighbours neighbours_of(const std::vector<Locality>& localities, std::size_t locality) {
+  Neighbours neighbours;
+  for (std::size_t i = 0; i < localities.size(); ++i) {
+    if (i != locality && localities[i].nodes == localities[locality].nodes) {
+      ++neighbours.count;
+      neighbours.before += i < locality ? 1U : 0U;
+    }
+  }
+  return neighbours;
+}
+
+/// Divides the cores into shares of equal size; the first shares take the remainder. `count` is at least 1.
+std::vector<int> share_of_cores(const CpuGroups& cores, const Neighbours& neighbours) {
+  const std::size_t each = cores.size() / neighbours.count;
+  const std::size_t left_over = cores.size() % neighbours.count;
+  const std::size_t first = neighbours.before * each + std::min(neighbours.before, left_over);
+  const std::size_t last = first + each + (neighbours.before < left_over ? 1 : 0);
+  std::vector<int> cpus;
+  for (std::size_t i = first; i < last; ++i) {
+    cpus.insert(cpus.end(), cores[i].begin(), cores[i].end());
+  }
+  std::ranges::sort(cpus);
+  return cpus;
+}
+
+Result<std::vector<int>> exclusive_cpus(const Topology& topology, const std::vector<int>& cpus,
+                                        const std::vector<int>& nodes, const Neighbours& neighbours,
+                                        const Source& source) {
+  const CpuGroups cores = group_by(topology, cpus, &CpuPlace::core);
+  if (cores.size() < neighbours.count) {
+    return Error{error_kind(source), source.name + " wants cores of its own for each process, but there are " +
+                                         count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
+                                         " of them on " + describe_nodes(nodes)};
+  }
+  return share_of_cores(cores, neighbours);
+}
+
+/// Prefers large core complexes: where a cpuset cuts one, a whole one is better.
+std::vector<int> core_complex(const Topology& topology, const std::vector<int>& cpus, const Neighbours& neighbours) {
+  CpuGroups complexes = group_by(topology, cpus, &CpuPlace::cache);
+  std::ranges::stable_sort(complexes, [](const auto& left, const auto& right) { return left.size() > right.size(); });
+  return complexes[neighbours.before % complexes.size()];
+}
+
+/// The CPUs of these NUMA nodes that this process may use, sorted.
+std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int>& nodes) {
+  std::vector<int> cpus;
+  for (const int cpu : topology.allowed_cpus) {
+    if (contains(nodes, topology.cpus.at(cpu).numa_node)) {
+      cpus.push_back(cpu);
+    }
+  }
+  return cpus;
+}
+
+/// The NUMA nodes that a form adds to these, sorted: `socket` adds all nodes of their packages.
+std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes) {
+  if (form != NumaForm::Socket) {
+    return nodes;
+  }
+  std::set<int> packages;
+  for (const auto& [cpu, place] : topology.cpus) {
+    if (contains(nodes, place.numa_node)) {
+      packages.insert(place.package);
+    }
+  }
+  std::set<int> reached;
+  for (const auto& [cpu, place] : topology.cpus) {
+    if (packages.contains(place.package)) {
+      reached.insert(place.numa_node);
+    }
+  }
+  return {reached.begin(), reached.end()};
+}
+
+/// The CPUs of one locality among all of the node, sorted; errors name `source`.
+Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topology,
+                                          const std::vector<Locality>& localities, std::size_t locality,
+                                          const Source& source) {
+  const std::vector<int> nodes = nodes_of_form(form, topology, localities[locality].nodes);
+  std::vector<int> cpus = allowed_cpus_of(topology, nodes);
+  if (cpus.empty()) {
+    return Error{error_kind(source), source.name + " finds no CPU for " + localities[locality].name + ", which is on " +
+                                         describe_nodes(localities[locality].nodes) +
+                                         ": this process may use only the CPUs " +
+                                         describe_ranges(topology.allowed_cpus)};
+  }
+  const Neighbours neighbours = neighbours_of(localities, locality);
+  switch (form) {
+    case NumaForm::Node:
+    case NumaForm::Socket:
+      break;
+    case NumaForm::Exclusive:
+      return exclusive_cpus(topology, cpus, nodes, neighbours, source);
+    case NumaForm::CoreComplex:
+      return core_complex(topology, cpus, neighbours);
+  }
+  return cpus;
+}
+
+const char* name_of(NumaForm form) {
+  switch (form) {
+    case NumaForm::Socket:
+      return "socket";
+    case NumaForm::Exclusive:
+      return "exclusive";
+    case NumaForm::CoreComplex:
+      return "core-complex";
+    case NumaForm::Node:
+      break;
+  }
+  return "node";
+}
+
+// Decides by the request.
 
 /// The inputs that all processes of a node share.
 struct BindingUnit {
@@ -211,11 +355,7 @@ int count_places(const BoundProcesses& processes) {
 }  // namespace
 
 BoundProcesses one_each(int workers) {
-  BoundProcesses processes;
-  for (int i = 0; i < workers; ++i) {
-    processes.places.push_back(i);
-  }
-  return processes;
+  return {mapped(std::views::iota(0, workers), std::identity())};
 }
 
 Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology& topology, const Snapshot& snapshot,
@@ -239,148 +379,6 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
     node.notices.push_back(std::move(notice));
   }
   return node;
-}
-
-// The four ways to choose CPUs near an accelerator. Source: torchrun's torch/numa/binding.py.
-
-namespace {
-
-using CpuGroups = std::vector<std::vector<int>>;
-
-std::string describe_nodes(const std::vector<int>& nodes) {
-  return (nodes.size() == 1 ? "NUMA node " : "NUMA nodes ") + describe_ranges(nodes);
-}
-
-/// Groups CPUs by a property of their place, in the order of the groups' numbers.
-CpuGroups group_by(const Topology& topology, const std::vector<int>& cpus, int CpuPlace::*group) {
-  std::map<int, std::vector<int>> groups;
-  for (const int cpu : cpus) {
-    groups[topology.cpus.at(cpu).*group].push_back(cpu);
-  }
-  CpuGroups result;
-  for (auto& [name, members] : groups) {
-    result.push_back(std::move(members));
-  }
-  return result;
-}
-
-/// Localities on the same NUMA nodes: their number, and the number before this one.
-struct Neighbours {
-  std::size_t count = 1;  ///< including this one
-  std::size_t before = 0;
-};
-
-Neighbours neighbours_of(const std::vector<Locality>& localities, std::size_t locality) {
-  Neighbours neighbours;
-  for (std::size_t i = 0; i < localities.size(); ++i) {
-    if (i != locality && localities[i].nodes == localities[locality].nodes) {
-      ++neighbours.count;
-      neighbours.before += i < locality ? 1U : 0U;
-    }
-  }
-  return neighbours;
-}
-
-/// Divides the cores into shares of equal size; the first shares take the remainder. `count` is at least 1.
-std::vector<int> share_of_cores(const CpuGroups& cores, const Neighbours& neighbours) {
-  const std::size_t each = cores.size() / neighbours.count;
-  const std::size_t left_over = cores.size() % neighbours.count;
-  const std::size_t first = neighbours.before * each + std::min(neighbours.before, left_over);
-  const std::size_t last = first + each + (neighbours.before < left_over ? 1 : 0);
-  std::vector<int> cpus;
-  for (std::size_t i = first; i < last; ++i) {
-    cpus.insert(cpus.end(), cores[i].begin(), cores[i].end());
-  }
-  std::ranges::sort(cpus);
-  return cpus;
-}
-
-Result<std::vector<int>> exclusive_cpus(const Topology& topology, const std::vector<int>& cpus,
-                                        const std::vector<int>& nodes, const Neighbours& neighbours,
-                                        const Source& source) {
-  const CpuGroups cores = group_by(topology, cpus, &CpuPlace::core);
-  if (cores.size() < neighbours.count) {
-    return Error{error_kind(source), source.name + " wants cores of its own for each process, but there are " +
-                                         count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
-                                         " of them on " + describe_nodes(nodes)};
-  }
-  return share_of_cores(cores, neighbours);
-}
-
-/// Prefers large core complexes: where a cpuset cuts one, a whole one is better.
-std::vector<int> core_complex(const Topology& topology, const std::vector<int>& cpus, const Neighbours& neighbours) {
-  CpuGroups complexes = group_by(topology, cpus, &CpuPlace::cache);
-  std::ranges::stable_sort(complexes, [](const auto& left, const auto& right) { return left.size() > right.size(); });
-  return complexes[neighbours.before % complexes.size()];
-}
-
-}  // namespace
-
-std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int>& nodes) {
-  std::vector<int> cpus;
-  for (const int cpu : topology.allowed_cpus) {
-    if (contains(nodes, topology.cpus.at(cpu).numa_node)) {
-      cpus.push_back(cpu);
-    }
-  }
-  return cpus;
-}
-
-std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes) {
-  if (form != NumaForm::Socket) {
-    return nodes;
-  }
-  std::set<int> packages;
-  for (const auto& [cpu, place] : topology.cpus) {
-    if (contains(nodes, place.numa_node)) {
-      packages.insert(place.package);
-    }
-  }
-  std::set<int> reached;
-  for (const auto& [cpu, place] : topology.cpus) {
-    if (packages.contains(place.package)) {
-      reached.insert(place.numa_node);
-    }
-  }
-  return {reached.begin(), reached.end()};
-}
-
-Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topology,
-                                          const std::vector<Locality>& localities, std::size_t locality,
-                                          const Source& source) {
-  const std::vector<int> nodes = nodes_of_form(form, topology, localities[locality].nodes);
-  std::vector<int> cpus = allowed_cpus_of(topology, nodes);
-  if (cpus.empty()) {
-    return Error{error_kind(source), source.name + " finds no CPU for " + localities[locality].name + ", which is on " +
-                                         describe_nodes(localities[locality].nodes) +
-                                         ": this process may use only the CPUs " +
-                                         describe_ranges(topology.allowed_cpus)};
-  }
-  const Neighbours neighbours = neighbours_of(localities, locality);
-  switch (form) {
-    case NumaForm::Node:
-    case NumaForm::Socket:
-      break;
-    case NumaForm::Exclusive:
-      return exclusive_cpus(topology, cpus, nodes, neighbours, source);
-    case NumaForm::CoreComplex:
-      return core_complex(topology, cpus, neighbours);
-  }
-  return cpus;
-}
-
-const char* name_of(NumaForm form) {
-  switch (form) {
-    case NumaForm::Socket:
-      return "socket";
-    case NumaForm::Exclusive:
-      return "exclusive";
-    case NumaForm::CoreComplex:
-      return "core-complex";
-    case NumaForm::Node:
-      break;
-  }
-  return "node";
 }
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 // Finds requests that the mode or this node cannot satisfy, and writes the notices of a plan for the user.
 #include "base/display_text.hpp"
+#include "base/lists.hpp"
 #include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
@@ -133,10 +134,7 @@ namespace {
 constexpr std::size_t kMostBytes = 131'072;
 
 Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
-  std::vector<std::string> names;
-  for (const RoleTemplate& role : mode.roles) {
-    names.push_back(role.name);
-  }
+  const std::vector<std::string> names = mapped(mode.roles, &RoleTemplate::name);
   for (const std::string& wanted : job.success_roles) {
     if (!contains(names, wanted)) {
       return Error{ErrorKind::BadUsage, "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +

@@ -4,6 +4,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/json.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/devices.hpp"
@@ -39,8 +40,8 @@ RolePlace place_role(const RoleTemplate& role, const Placement& placement) {
 }
 
 int count_of_role(const std::vector<RoleSize>& roles, const std::string& name) {
-  const auto at = std::ranges::find_if(roles, [&](const RoleSize& size) { return size.role == name; });
-  return at == roles.end() ? 0 : at->count;
+  const RoleSize* const own = first_of(roles, [&](const RoleSize& size) { return size.role == name; });
+  return own == nullptr ? 0 : own->count;
 }
 
 /// The processes of a role that this node gets when roles are dealt round robin; `dealt` processes of other roles
@@ -107,10 +108,7 @@ std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluste
   if (placement.ports.empty()) {
     return {};
   }
-  std::vector<RoleEndpoints> lists;
-  for (const RoleTemplate& role : mode.roles) {
-    lists.push_back({role.name, {}});
-  }
+  auto lists = mapped(mode.roles, [](const RoleTemplate& role) { return RoleEndpoints{role.name, {}}; });
   Placement there = placement;
   there.slots_before = 0;
   for (std::size_t node = 0; node < placement.ports.size(); ++node) {
@@ -142,10 +140,7 @@ int most_listeners(const ModeTemplate& mode, const Cluster& cluster) {
 }
 
 std::vector<int> find_slots(const Cluster& cluster, const Placement& placement) {
-  std::vector<int> slots;
-  for (const NodePorts& node : placement.ports) {
-    slots.push_back(node.slots);
-  }
+  std::vector<int> slots = mapped(placement.ports, &NodePorts::slots);
   const bool are_assumed = !placement.is_decided && !cluster.job.total_slots &&
                            cluster.slots.size() == static_cast<std::size_t>(placement.nodes);
   return slots.empty() && are_assumed ? cluster.slots : slots;

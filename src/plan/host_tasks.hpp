@@ -91,19 +91,4 @@ struct HostTasks {
 
 HostTasks find_host_tasks(const PlanInput& input);
 
-// Chooses CPUs by the forms of --numa-binding.
-
-/// The CPUs of one locality among all of the node, sorted; errors name `source`.
-[[nodiscard]] Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topology,
-                                                        const std::vector<Locality>& localities, std::size_t locality,
-                                                        const Source& source);
-
-/// The CPUs of these NUMA nodes that this process may use, sorted.
-std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int>& nodes);
-
-/// The NUMA nodes that a form adds to these, sorted: `socket` adds all nodes of their packages.
-std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes);
-
-const char* name_of(NumaForm form);
-
 }  // namespace muster

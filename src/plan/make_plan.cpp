@@ -2,6 +2,7 @@
 #include "plan/make_plan.hpp"
 
 #include "base/endpoint.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/snapshot.hpp"
@@ -29,13 +30,6 @@ HostPlace host_place(const Cluster& cluster, const Placement& placement) {
   return is_counted ? placement.host : HostPlace{placement.node_rank.value, placement.nodes, 1};
 }
 
-/// Adds the ports that are known before the start.
-void add_ports(Values& values, const Placement& placement) {
-  if (placement.worker_port) {
-    values["worker_port"] = std::to_string(*placement.worker_port);
-  }
-}
-
 /// The placeholder values that all workers of this node share.
 Values common_values(const PlanInput& input, const Placement& placement) {
   const Cluster& cluster = input.cluster;
@@ -56,7 +50,9 @@ Values common_values(const PlanInput& input, const Placement& placement) {
   if (cluster.job.job_id != kNoJobId || placement.nodes > 1) {
     values["run_id"] = cluster.job.job_id;  // otherwise a unique one is made at start
   }
-  add_ports(values, placement);
+  if (placement.worker_port) {
+    values["worker_port"] = std::to_string(*placement.worker_port);
+  }
   // With several nodes the leader sends a numeric address, which is not known before.
   const bool is_known = placement.nodes > 1 || is_numeric(placement.master_address);
   values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
@@ -119,12 +115,10 @@ bool takes_table(const PlanInput& input, const std::vector<std::string>& texts) 
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
-  std::vector<PlannedFile> files;
-  for (const FileTemplate& file : mode.files) {
-    files.push_back(
-        {fill_placeholders(file.path, values), file.mode, fill_placeholders(file.content, values), file.is_private});
-  }
-  return files;
+  return mapped(mode.files, [&](const FileTemplate& file) {
+    return PlannedFile{fill_placeholders(file.path, values), file.mode, fill_placeholders(file.content, values),
+                       file.is_private};
+  });
 }
 
 /// Starts a plan with the nodes of the job.
@@ -181,6 +175,19 @@ void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job)
   for (const auto& [name, value] : given) {
     plan.cluster.decisions.push_back({name, value.value, value.source.name});
   }
+}
+
+/// The inherited variables that are muster's own options; no worker gets them.
+std::vector<std::string> own_variables(const Snapshot& snapshot) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : snapshot.variables) {
+    // Workers get the marker, which process/ sets, and the variables for talking to the job.
+    const bool is_for_workers = name == kMarkerVariable || contains(kWorkerVariables, name);
+    if (name.starts_with("MUSTER_") && !is_for_workers) {
+      names.push_back(name);
+    }
+  }
+  return names;
 }
 
 /// Fills the fields of a role that do not depend on the process.
@@ -304,57 +311,31 @@ bool is_plan_for(const LaunchPlan& plan, const Placement& placement) {
   return placement.nodes == 1 && expected == placement && !needs_facts_of_nodes;
 }
 
-// Fills the values that are known only when an attempt starts.
-
-namespace {
-
-/// Calls `visit` with each text of a plan that came from the template.
-template <typename Visit>
-void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
-  visit(plan.chosen_lines.out);
-  visit(plan.chosen_lines.err);
-  visit(plan.stacks_file);
-  visit(plan.on_hang_file);
-  visit(plan.preflight_file);
-  for (auto& file : plan.files) {
-    visit(file.path);
-    visit(file.content);
-  }
-  for (auto& worker : plan.workers) {
-    for (auto& [name, value] : worker.environment) {
-      visit(value);
-    }
-    for (auto& argument : worker.argv) {
-      visit(argument);
-    }
-    visit(worker.error_file);
-    visit(worker.log.out);
-    visit(worker.log.err);
-    visit(worker.working_directory);
-    visit(worker.label);
-  }
-}
-
-}  // namespace
+// Fills the values that are known only when an attempt starts, in each text of a plan that came from the template.
 
 void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
-  for_each_template_text(plan, [&](std::string& text) { text = fill_late(text, values); });
-  plan.mpi_job = fill_late(plan.mpi_job, values);
-}
-
-// Makes the plan inside another launcher's worker, and removes muster's own variables.
-
-std::vector<std::string> own_variables(const Snapshot& snapshot) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : snapshot.variables) {
-    // Workers get the marker, which process/ sets, and the variables for talking to the job.
-    const bool is_for_workers = name == kMarkerVariable || contains(kWorkerVariables, name);
-    if (name.starts_with("MUSTER_") && !is_for_workers) {
-      names.push_back(name);
+  const auto fill = [&](std::string& text) { text = fill_late(text, values); };
+  for (std::string* const text : {&plan.chosen_lines.out, &plan.chosen_lines.err, &plan.stacks_file, &plan.on_hang_file,
+                                  &plan.preflight_file, &plan.mpi_job}) {
+    fill(*text);
+  }
+  for (PlannedFile& file : plan.files) {
+    fill(file.path);
+    fill(file.content);
+  }
+  for (WorkerPlan& worker : plan.workers) {
+    for (auto& [name, value] : worker.environment) {
+      fill(value);
+    }
+    std::ranges::for_each(worker.argv, fill);
+    for (std::string* const text :
+         {&worker.error_file, &worker.log.out, &worker.log.err, &worker.working_directory, &worker.label}) {
+      fill(*text);
     }
   }
-  return names;
 }
+
+// Makes the plan inside another launcher's worker.
 
 LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   const auto number = [&](const char* name, int otherwise) {

@@ -21,9 +21,6 @@ void add_taskd_notice(LaunchPlan& plan, const Snapshot& snapshot);
 /// Adds notices about unusual bindings, and about a binding that no process of this node has.
 void add_binding_notice(LaunchPlan& plan, const JobRequest& job);
 
-/// The inherited variables that are muster's own options; no worker gets them.
-std::vector<std::string> own_variables(const Snapshot& snapshot);
-
 // Ranks and devices by a rank table.
 
 /// Replaces the ranks of the placement with those of the rank table, if there is one.

@@ -2,6 +2,7 @@
 #include "plan/plan_document.hpp"
 
 #include "base/json.hpp"
+#include "base/lists.hpp"
 #include "base/secrets.hpp"
 #include "base/text.hpp"
 
@@ -167,9 +168,7 @@ json::array lost_document(const LaunchPlan& plan) {
 }  // namespace
 
 std::vector<std::string> masked_arguments(const std::vector<std::string>& argv) {
-  std::vector<std::string> arguments;
-  std::ranges::transform(argv, std::back_inserter(arguments), readable);
-  return masked_words(std::move(arguments));
+  return masked_words(mapped(argv, readable));
 }
 
 json::value to_explanation(const LaunchPlan& plan) {

@@ -1,5 +1,6 @@
 // Plans each process of a role: arguments, environment, CPUs, devices and log files; and the values for MPI.
 #include "base/endpoint.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "modes/agent_call.hpp"
@@ -65,6 +66,12 @@ std::string absolute_path(const std::string& path, const std::string& folder) {
   return (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
+/// Resolves the path of a process's program likewise; a plain name is searched in PATH.
+void resolve_program(WorkerPlan& worker, const std::string& folder) {
+  std::string& program = worker.argv.front();
+  program = program.find('/') == std::string::npos ? program : absolute_path(program, folder);
+}
+
 /// True for a role whose processes have directories of their own.
 bool changes_directory(const RolePlan& shared, const Values& values) {
   const std::string& folder = shared.role.working_directory;
@@ -83,35 +90,29 @@ bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
 
 /// The arguments that the template adds, unless they are disabled.
 std::vector<std::string> template_arguments(const RolePlan& shared, const Values& values) {
-  std::vector<std::string> words;
   if (!gives_arguments(shared.input, shared.role)) {
-    return words;
+    return {};
   }
-  for (const std::string& argument : shared.role.arguments) {
-    words.push_back(fill_placeholders(argument, values));
-  }
+  std::vector<std::string> texts = shared.role.arguments;
   if (shared.placement.nodes > 1) {
-    for (const std::string& argument : shared.role.arguments_of_several_nodes) {
-      words.push_back(fill_placeholders(argument, values));
-    }
+    const std::vector<std::string>& more = shared.role.arguments_of_several_nodes;
+    texts.insert(texts.end(), more.begin(), more.end());
   }
-  return words;
+  return mapped(texts, [&](const std::string& text) { return fill_placeholders(text, values); });
 }
 
 /// The command line's program with its arguments. Relative paths are resolved for a process that starts in another
 /// directory.
 std::vector<std::string> users_program(const RolePlan& shared, const Values& values) {
-  std::vector<std::string> words;
-  for (const std::string& argument : shared.input.job.program) {
-    words.push_back(fill_argument(argument, shared.input.job, values));
-  }
+  const JobRequest& job = shared.input.job;
+  auto words = mapped(job.program, [&](const std::string& word) { return fill_argument(word, job, values); });
   if (changes_directory(shared, values)) {
-    for (const std::size_t at : shared.input.job.files.words) {
+    for (const std::size_t at : job.files.words) {
       words[at] = absolute_path(words[at], shared.input.snapshot.working_directory);
     }
   }
   if (shared.role.arguments_first) {
-    const std::size_t first = shared.input.job.files.arguments.value_or(words.size());
+    const std::size_t first = job.files.arguments.value_or(words.size());
     const std::vector<std::string> added = template_arguments(shared, values);
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), added.begin(), added.end());
   }
@@ -153,23 +154,21 @@ std::vector<std::string> other_programs(const RolePlan& shared, const Values& va
 
 /// The user's program, or the role's own, which may contain it.
 std::vector<std::string> plan_program(const RolePlan& shared, const Values& values) {
-  std::vector<std::string> users = users_program(shared, values);
+  const std::vector<std::string> users = users_program(shared, values);
   if (shared.role.program.empty()) {
     return users;
   }
   std::vector<std::string> argv;
+  const auto add = [&](const std::vector<std::string>& words) { argv.insert(argv.end(), words.begin(), words.end()); };
   for (const std::string& text : shared.role.program) {
     if (text == kUsersProgram) {
-      argv.insert(argv.end(), users.begin(), users.end());
+      add(users);
     } else if (text == kMpirunOptions) {
-      const auto& options = shared.input.mode.mpirun.options;
-      argv.insert(argv.end(), options.begin(), options.end());
+      add(shared.input.mode.mpirun.options);
     } else if (text == kOtherPrograms) {
-      const std::vector<std::string> others = other_programs(shared, values);
-      argv.insert(argv.end(), others.begin(), others.end());
+      add(other_programs(shared, values));
     } else if (text == kExports) {
-      const auto names = mpi::exports_of(shared.input.snapshot.variables);
-      argv.insert(argv.end(), names.begin(), names.end());
+      add(mpi::exports_of(shared.input.snapshot.variables));
     } else {
       argv.push_back(fill_placeholders(text, values));
     }
@@ -219,10 +218,7 @@ void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
   }
   worker.changes_directory = true;
   worker.working_directory = folder;
-  std::string& program = worker.argv.front();
-  if (program.find('/') != std::string::npos) {  // otherwise searched in PATH
-    program = absolute_path(program, folder);
-  }
+  resolve_program(worker, folder);
 }
 
 /// Starts a process in its role's directory, if it has one; relative paths of the user keep their meaning.
@@ -242,10 +238,7 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
   if (shared.input.job.files.imports_from_here && runs_users_program(shared.role)) {
     add_python_path(worker.environment, here, shared.input.snapshot);  // Python would find modules there
   }
-  std::string& program = worker.argv.front();
-  if (program.find('/') != std::string::npos) {  // otherwise searched in PATH
-    program = absolute_path(program, here);
-  }
+  resolve_program(worker, here);
 }
 
 WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
@@ -422,16 +415,6 @@ std::vector<NodePorts> known_nodes(const Placement& placement, const Snapshot& s
   return placement.ports;
 }
 
-/// The networks of all nodes; empty for nodes on one machine, where no bridge can be in the way.
-std::string networks_of(const std::vector<NodePorts>& nodes) {
-  std::vector<std::string> addresses;
-  addresses.reserve(nodes.size());
-  for (const NodePorts& node : nodes) {
-    addresses.push_back(node.host);
-  }
-  return mpi::common_networks(addresses);
-}
-
 /// ModelArts images set this variable to interfaces for the ranks' messages: "eth0,bond0".
 constexpr const char* kInterfaces = "MY_MPI_BTL_TCP_IF";
 
@@ -461,7 +444,8 @@ void add_mpirun_values(std::map<std::string, std::string>& values, const Placeme
   const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
   const bool is_known = placement.is_decided || !nodes.empty();
   values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_deferred("hostfile");
-  const auto networks = is_known ? std::optional(networks_of(nodes)) : std::nullopt;
+  // Empty for nodes on one machine, where no bridge can be in the way.
+  const auto networks = is_known ? std::optional(mpi::common_networks(mapped(nodes, &NodePorts::host))) : std::nullopt;
   add_networks(values, networks, placement, snapshot, exported);
   // An mpirun that places the ranks knows their number per node.
   const bool is_known_here = !words.sets_places;

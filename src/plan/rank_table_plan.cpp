@@ -1,4 +1,5 @@
 // Takes the ranks and devices of this node from its part of a rank table. Pure.
+#include "base/lists.hpp"
 #include "environment/accelerators.hpp"
 #include "inputs/input_files.hpp"
 #include "plan/make_plan.hpp"
@@ -16,10 +17,7 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
     if (roles[i].count != RoleCount::PerDevice || roles[i].may_be_given) {
       continue;
     }
-    places[i] = {{}, input.ranked->world_size};
-    for (const rank_table::Device& device : input.ranked->devices) {
-      places[i].here.push_back(device.rank);
-    }
+    places[i] = {mapped(input.ranked->devices, &rank_table::Device::rank), input.ranked->world_size};
   }
 }
 
@@ -42,11 +40,9 @@ bool awaits_table(const PlanInput& input, bool takes_table) {
 }
 
 std::vector<int> runtime_devices(const PlanInput& input) {
-  std::vector<int> ids;
-  for (std::size_t i = 0; input.ranked && i < input.ranked->devices.size(); ++i) {
-    ids.push_back(input.ranked->devices[i].id);
-  }
-  return ascend_runtime_numbers(input.snapshot, ids);
+  const auto& ranked = input.ranked;
+  return ascend_runtime_numbers(input.snapshot,
+                                ranked ? mapped(ranked->devices, &rank_table::Device::id) : std::vector<int>());
 }
 
 }  // namespace muster
