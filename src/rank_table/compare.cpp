@@ -2,6 +2,7 @@
 #include "rank_table/compare.hpp"
 
 #include "base/encoding.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "rank_table/layout.hpp"
 #include "rank_table/rank_table.hpp"
@@ -82,17 +83,6 @@ std::vector<std::string> lines_of_ranks(const Layout& layout) {
   return lines;
 }
 
-/// Empty for form 2.0, which has no servers.
-std::vector<std::string> lines_of_servers(const Layout& layout) {
-  std::vector<std::string> lines;
-  for (const InstancePlace& place : layout.instances) {
-    if (layout.form != Form::Version2) {
-      lines.push_back(line_of(*place.instance, "device"));
-    }
-  }
-  return lines;
-}
-
 std::size_t bytes_of(const std::vector<std::string>& lines) {
   std::size_t bytes = 0;
   for (const std::string& line : lines) {
@@ -131,7 +121,10 @@ Summary summarise(std::string_view canonical) {
   Summary summary;
   summary.version = text_of(root, "version");
   summary.ranks = lines_of_ranks(layout);
-  summary.servers = lines_of_servers(layout);
+  if (layout.form != Form::Version2) {  // which has no servers
+    summary.servers =
+        mapped(layout.instances, [](const InstancePlace& place) { return line_of(*place.instance, "device"); });
+  }
   summary.rest = line_of(root, layout.form == Form::Version2 ? "rank_list" : "server_list");
   summary.size = static_cast<int>(summary.ranks.size());
   summary.server_count = static_cast<int>(summary.servers.size());

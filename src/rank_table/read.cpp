@@ -269,8 +269,7 @@ std::string describe_progress(const json::object& root) {
   return ": it lists nothing yet";
 }
 
-}  // namespace
-
+/// Progress by `status`; empty: the table is completed, or has no status at all.
 std::optional<Unfinished> find_progress(const json::object& root) {
   const std::string_view status = text_of(root, "status");
   if (root.if_contains("status") == nullptr || status == "completed") {
@@ -287,8 +286,6 @@ std::optional<Unfinished> find_progress(const json::object& root) {
 }
 
 // Parses a table's text, and detects text that is not a table yet.
-
-namespace {
 
 constexpr std::size_t kShownBytes = 60;
 constexpr std::string_view kBlanks = " \t\r\n";

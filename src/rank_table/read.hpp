@@ -53,11 +53,6 @@ Inspection inspect(std::string_view text, const std::string& name, const Rules& 
 /// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.
 std::string describe(const Breach& breach);
 
-// Progress of an unfinished table.
-
-/// Progress by `status`; empty: the table is completed, or has no status at all.
-std::optional<Unfinished> find_progress(const json::object& root);
-
 // A rank table's JSON, and numbers in it that may be text.
 
 /// A parsed object, or why it is unfinished, or why it is no JSON object.

@@ -3,6 +3,7 @@
 
 #include "base/encoding.hpp"
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "rank_table/read.hpp"
 
 #include <algorithm>
@@ -19,10 +20,7 @@ Result<> read_number(std::optional<int>& into, const Snapshot& snapshot, const s
   if (!text || text->value.empty()) {
     return {};
   }
-  into = parse_integer(text->value, 0, most);
-  if (!into) {
-    return wrong_value(*text, "a number from 0 to " + std::to_string(most));
-  }
+  into = TRY(read_number_within(*text, 0, most, "a number"));
   return {};
 }
 

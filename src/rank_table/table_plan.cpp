@@ -1,6 +1,7 @@
 // Reads nodes, devices and ranks from a rank table and compares them with other sources; makes tables. Pure.
 #include "rank_table/table_plan.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "rank_table/generate.hpp"
@@ -65,12 +66,7 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
 }
 
 std::vector<int> ids_of(const std::vector<Device>& devices) {
-  std::vector<int> ids;
-  ids.reserve(devices.size());
-  for (const Device& device : devices) {
-    ids.push_back(device.id);
-  }
-  return ids;
+  return mapped(devices, &Device::id);
 }
 
 std::string describe_devices(std::vector<int> ids) {
@@ -223,8 +219,7 @@ std::vector<Device> local_devices(const PlanInput& input, const TableFile& file,
                                   const std::vector<int>& ranks) {
   std::vector<Device> devices = rank_table::devices_of(file.table, instance, ranks);
   if (const auto ids = own_ids(input, file, file.table.instances[instance])) {
-    std::erase_if(devices,
-                  [&](const Device& device) { return std::find(ids->begin(), ids->end(), device.id) == ids->end(); });
+    std::erase_if(devices, [&](const Device& device) { return !contains(*ids, device.id); });
   }
   std::ranges::sort(devices, [](const Device& one, const Device& other) { return one.rank < other.rank; });
   if (input.cluster.share) {  // a task placed by the platform has one of the devices
