@@ -52,6 +52,9 @@ struct ClusterState {
 /// Adds a node, a pod, or a list of either or both. Fails with `BadData`, naming `name`, for any other document.
 [[nodiscard]] Result<> add_objects(ClusterState& state, const json::value& document, std::string_view name);
 
+/// A quantity as it is written, as text or as a number; empty: it is missing.
+std::string text_of_amount(const json::value* amount);
+
 /// The requests of a pod: the sum of its containers, or those of a larger init container. Fails with `BadData` for an
 /// invalid quantity.
 [[nodiscard]] Result<Amounts> requests_of(const json::value& pod);

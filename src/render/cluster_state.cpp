@@ -11,27 +11,20 @@ namespace muster::render {
 namespace {
 
 /// The value at a path of keys; nullptr if one of them is missing.
-const json::value* find(const json::value& from, std::initializer_list<std::string_view> keys) {
-  const json::value* at = &from;
-  for (const std::string_view key : keys) {
-    const json::object* const object = at->if_object();
-    at = object == nullptr ? nullptr : object->if_contains(json::string_view(key.data(), key.size()));
-    if (at == nullptr) {
-      return nullptr;
-    }
-  }
-  return at;
+const json::value* find(const json::value& from, const std::string& path) {
+  boost::system::error_code missing;
+  return from.find_pointer(path, missing);
 }
 
-std::string text_at(const json::value& from, std::initializer_list<std::string_view> keys) {
-  const json::value* const found = find(from, keys);
+std::string text_at(const json::value& from, const std::string& path) {
+  const json::value* const found = find(from, path);
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
 }
 
 /// The items of an array; empty where it is missing.
-const json::array& items_at(const json::value& from, std::initializer_list<std::string_view> keys) {
+const json::array& items_at(const json::value& from, const std::string& path) {
   static const json::array none;
-  const json::value* const found = find(from, keys);
+  const json::value* const found = find(from, path);
   return found != nullptr && found->is_array() ? found->get_array() : none;
 }
 
@@ -55,7 +48,7 @@ Result<> read_amounts(Amounts& amounts, const json::value* found) {
     return {};
   }
   for (const auto& [resource, value] : found->get_object()) {
-    const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+    const std::string text = text_of_amount(&value);
     const auto amount = parse_quantity(text);
     if (!amount) {
       return Error{ErrorKind::BadData, std::string(resource) + " is '" + one_line(text, 80) + "', expected a quantity"};
@@ -68,8 +61,8 @@ Result<> read_amounts(Amounts& amounts, const json::value* found) {
 /// The requests of a container; a limit without a request counts as the request.
 Result<Amounts> requests_of_container(const json::value& container) {
   Amounts amounts;
-  for (const char* const which : {"limits", "requests"}) {
-    TRY(read_amounts(amounts, find(container, {"resources", which})));
+  for (const char* const path : {"/resources/limits", "/resources/requests"}) {
+    TRY(read_amounts(amounts, find(container, path)));
   }
   return amounts;
 }
@@ -83,9 +76,9 @@ struct InitContainers {
 
 Result<InitContainers> read_init_containers(const json::value& pod) {
   InitContainers init;
-  for (const json::value& container : items_at(pod, {"spec", "initContainers"})) {
+  for (const json::value& container : items_at(pod, "/spec/initContainers")) {
     auto amounts = TRY(requests_of_container(container));
-    if (text_at(container, {"restartPolicy"}) == "Always") {
+    if (text_at(container, "/restartPolicy") == "Always") {
       add(init.sidecars, amounts);
       raise(init.most, init.sidecars);
     } else {
@@ -97,31 +90,31 @@ Result<InitContainers> read_init_containers(const json::value& pod) {
 }
 
 bool is_ready(const json::value& node) {
-  const auto& conditions = items_at(node, {"status", "conditions"});
+  const auto& conditions = items_at(node, "/status/conditions");
   return std::ranges::any_of(conditions, [](const json::value& condition) {
-    return text_at(condition, {"type"}) == "Ready" && text_at(condition, {"status"}) == "True";
+    return text_at(condition, "/type") == "Ready" && text_at(condition, "/status") == "True";
   });
 }
 
 Result<> add_node(ClusterState& state, const json::value& document) {
   Node node;
-  node.name = text_at(document, {"metadata", "name"});
+  node.name = text_at(document, "/metadata/name");
   if (!state.seen.insert("node " + node.name).second) {
     return {};
   }
   node.is_ready = is_ready(document);
-  const json::value* const unschedulable = find(document, {"spec", "unschedulable"});
+  const json::value* const unschedulable = find(document, "/spec/unschedulable");
   node.is_unschedulable = unschedulable != nullptr && unschedulable->is_bool() && unschedulable->get_bool();
-  for (const json::value& taint : items_at(document, {"spec", "taints"})) {
-    node.taints.push_back({text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})});
+  for (const json::value& taint : items_at(document, "/spec/taints")) {
+    node.taints.push_back({text_at(taint, "/key"), text_at(taint, "/value"), text_at(taint, "/effect")});
   }
-  const json::value* const labels = find(document, {"metadata", "labels"});
+  const json::value* const labels = find(document, "/metadata/labels");
   if (labels != nullptr && labels->is_object()) {
     for (const auto& [key, value] : labels->get_object()) {
       node.labels[std::string(key)] = value.is_string() ? std::string(value.get_string()) : "";
     }
   }
-  auto read = read_amounts(node.allocatable, find(document, {"status", "allocatable"}));
+  auto read = read_amounts(node.allocatable, find(document, "/status/allocatable"));
   if (!read) {
     return Error{ErrorKind::BadData, "of the node '" + node.name + "' " + read.error().message};
   }
@@ -131,8 +124,8 @@ Result<> add_node(ClusterState& state, const json::value& document) {
 
 Result<> add_pod(ClusterState& state, const json::value& document) {
   state.has_pods = true;
-  const std::string name = text_at(document, {"metadata", "namespace"}) + "/" + text_at(document, {"metadata", "name"});
-  const std::string phase = text_at(document, {"status", "phase"});
+  const std::string name = text_at(document, "/metadata/namespace") + "/" + text_at(document, "/metadata/name");
+  const std::string phase = text_at(document, "/status/phase");
   if (phase == "Succeeded" || phase == "Failed" || !state.seen.insert("pod " + name).second) {
     return {};
   }
@@ -140,7 +133,7 @@ Result<> add_pod(ClusterState& state, const json::value& document) {
   if (!amounts) {
     return Error{ErrorKind::BadData, "of the pod '" + name + "' " + amounts.error().message};
   }
-  const std::string node = text_at(document, {"spec", "nodeName"});
+  const std::string node = text_at(document, "/spec/nodeName");
   if (node.empty()) {
     state.waiting.push_back(std::move(*amounts));
     return {};
@@ -163,14 +156,14 @@ Result<> add_object(ClusterState& state, const json::value& document, const std:
 }
 
 Result<> add_all(ClusterState& state, const json::value& document) {
-  const std::string kind = text_at(document, {"kind"});
+  const std::string kind = text_at(document, "/kind");
   if (!kind.ends_with("List")) {
     return add_object(state, document, kind);
   }
   // The items of a NodeList need not name their kind.
   const std::string kind_of_items = kind.substr(0, kind.size() - std::string("List").size());
-  for (const json::value& item : items_at(document, {"items"})) {
-    const std::string own = text_at(item, {"kind"});
+  for (const json::value& item : items_at(document, "/items")) {
+    const std::string own = text_at(item, "/kind");
     TRY(add_object(state, item, own.empty() ? kind_of_items : own));
   }
   return {};
@@ -178,13 +171,18 @@ Result<> add_all(ClusterState& state, const json::value& document) {
 
 }  // namespace
 
+std::string text_of_amount(const json::value* amount) {
+  const bool is_text = amount != nullptr && amount->is_string();
+  return is_text ? std::string(amount->get_string()) : amount != nullptr ? json::serialize(*amount) : "";
+}
+
 Result<Amounts> requests_of(const json::value& pod) {
   Amounts amounts;
-  const json::value* const spec = find(pod, {"spec"});
+  const json::value* const spec = find(pod, "/spec");
   if (spec == nullptr) {
     return amounts;
   }
-  for (const json::value& container : items_at(pod, {"spec", "containers"})) {
+  for (const json::value& container : items_at(pod, "/spec/containers")) {
     const auto requests = TRY(requests_of_container(container));
     add(amounts, requests);
   }
@@ -194,7 +192,7 @@ Result<Amounts> requests_of(const json::value& pod) {
   // Pod-level requests override the sums of the containers.
   const auto whole = requests_of_container(*spec);
   Amounts overhead;
-  TRY(read_amounts(overhead, find(pod, {"spec", "overhead"})));
+  TRY(read_amounts(overhead, find(pod, "/spec/overhead")));
   for (const auto& [resource, amount] : TRY(whole)) {
     amounts[resource] = amount;
   }

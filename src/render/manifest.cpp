@@ -2,6 +2,7 @@
 // Pure.
 #include "render/manifest.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "modes/mode_template.hpp"
 
@@ -101,14 +102,7 @@ Values common_values(const ManifestRequest& request) {
 }  // namespace
 
 const std::vector<std::string>& manifest_kinds() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> result;
-    result.reserve(kKinds.size());
-    for (const Kind& kind : kKinds) {
-      result.emplace_back(kind.name);
-    }
-    return result;
-  }();
+  static const auto names = mapped(kKinds, [](const Kind& kind) { return std::string(kind.name); });
   return names;
 }
 

@@ -126,11 +126,17 @@ Result<> check_root(const json::value& root, const std::string& name) {
   return {};
 }
 
-/// Fails for a container that the patch has added without an image: its name was meant for another one.
-Result<> check_containers(const json::value& pod, const std::string& name) {
+/// The pod's list of containers; null: it has none.
+json::array* containers_of(json::value& pod) {
   boost::system::error_code missing;
-  const json::value* const list = pod.find_pointer("/spec/containers", missing);
-  for (const json::value& one : list != nullptr && list->is_array() ? list->get_array() : json::array()) {
+  json::value* const list = pod.find_pointer("/spec/containers", missing);
+  return list == nullptr ? nullptr : list->if_array();
+}
+
+/// Fails for a container that the patch has added without an image: its name was meant for another one.
+Result<> check_containers(json::value& pod, const std::string& name) {
+  const json::array* const list = containers_of(pod);
+  for (const json::value& one : list != nullptr ? *list : json::array()) {
     if (!one.is_object() || !one.get_object().contains("image")) {
       return Error{ErrorKind::BadData, name + ": the container '" + one_line(key_of(one), 80) +
                                            "' has no image; the one of the job is named 'muster' in a patch"};
@@ -140,28 +146,23 @@ Result<> check_containers(const json::value& pod, const std::string& name) {
 }
 
 void rename_container(json::value& root, const std::string& container) {
-  boost::system::error_code missing;
-  json::value* const list = root.find_pointer("/spec/containers", missing);
-  if (list == nullptr || !list->is_array()) {
-    return;
-  }
-  for (json::value& one : list->get_array()) {
-    if (one.is_object() && key_of(one) == "muster") {
-      one.get_object()["name"] = container;
+  json::array* const list = containers_of(root);
+  for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    if (key_of((*list)[i]) == "muster") {
+      (*list)[i].get_object()["name"] = container;
     }
   }
 }
 
 /// The "requests" or "limits" of the container; null: it has none.
 json::object* amounts_of(json::value& pod, const std::string& container, const std::string& which) {
-  boost::system::error_code missing;
-  json::value* const list = pod.find_pointer("/spec/containers", missing);
+  json::array* const list = containers_of(pod);
   if (list == nullptr) {
     return nullptr;
   }
-  const auto one = std::ranges::find(list->get_array(), container, key_of);
-  json::value* const found =
-      one == list->get_array().end() ? nullptr : one->find_pointer("/resources/" + which, missing);
+  const auto one = std::ranges::find(*list, container, key_of);
+  boost::system::error_code missing;
+  json::value* const found = one == list->end() ? nullptr : one->find_pointer("/resources/" + which, missing);
   return found == nullptr ? nullptr : found->if_object();
 }
 
@@ -188,10 +189,6 @@ Result<> check_limits(json::value& pod, const std::string& container, const std:
   if (requests == nullptr || limits == nullptr) {
     return {};
   }
-  const auto text_of_amount = [](const json::value* amount) {
-    const bool is_text = amount != nullptr && amount->is_string();
-    return is_text ? std::string(amount->get_string()) : amount != nullptr ? json::serialize(*amount) : "";
-  };
   const auto above = std::ranges::find_if(*requests, [&](const auto& request) {
     const auto most = parse_quantity(text_of_amount(limits->if_contains(request.key())));
     return most && *most < parse_quantity(text_of_amount(&request.value())).value_or(0);

@@ -72,10 +72,16 @@ Toleration cut_toleration(std::string_view text) {
   return toleration;
 }
 
-/// The text, which the message shows in part where it is wrong.
+/// The value of the text, which the message shows in part where it is wrong.
+template <typename Value>
+Result<Value> accept_value(bool is_right, const Value& value, const Sourced<std::string>& text,
+                           std::string_view expected, std::size_t shown = kMostOfName) {
+  return is_right ? Result<Value>(value) : wrong_value({one_line(text.value, shown), text.source}, expected);
+}
+
 Result<std::string> accept(bool is_right, const Sourced<std::string>& text, std::string_view expected,
                            std::size_t shown = kMostOfName) {
-  return is_right ? Result<std::string>(text.value) : wrong_value({one_line(text.value, shown), text.source}, expected);
+  return accept_value(is_right, text.value, text, expected, shown);
 }
 
 bool is_effect(std::string_view text) {
@@ -194,12 +200,6 @@ bool is_variable_name(std::string_view name) {
 /// True for a path from the root, without what would mean something in "SOURCE:PATH" or in a list of mounts.
 bool is_mount_path(std::string_view path) {
   return path.starts_with('/') && path.size() <= kMostOfName && has_only(path, "/-_.+@", true);
-}
-
-template <typename Value>
-Result<Value> accept_value(bool is_right, const Value& value, const Sourced<std::string>& text,
-                           std::string_view expected) {
-  return is_right ? Result<Value>(value) : wrong_value({one_line(text.value, kMostOfName), text.source}, expected);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Fills the values of manifests for Kubernetes. Every pod of every kind is made by `pod_of`.
 #include "base/endpoint.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "render/manifest.hpp"
 #include "render/patch.hpp"
@@ -290,12 +291,7 @@ Result<> add_pods_of_mpijob(Values& values, const ManifestRequest& request, cons
 }  // namespace
 
 std::string names_of(const std::vector<NamedText>& variables) {
-  std::vector<std::string> names;
-  names.reserve(variables.size());
-  for (const NamedText& one : variables) {
-    names.push_back(one.name);
-  }
-  return join(names, ",");
+  return join(mapped(variables, &NamedText::name), ",");
 }
 
 Result<> add_pod_values(Values& values, const ManifestRequest& request, const PodNames& names) {

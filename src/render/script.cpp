@@ -1,4 +1,5 @@
 // Values of a script for a batch system: numbers in the notations of Slurm, PBS and LSF, and words of a shell.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "render/check_fit.hpp"
 #include "render/manifest.hpp"
@@ -39,11 +40,8 @@ std::string time_of(int seconds) {
 
 /// "/data:/data:ro,/scratch:/scratch", as Pyxis takes them.
 std::string mounts_of(const std::vector<Volume>& volumes) {
-  std::vector<std::string> mounts;
-  mounts.reserve(volumes.size());
-  for (const Volume& one : volumes) {
-    mounts.push_back(one.source + ":" + one.path + (one.is_read_only ? ":ro" : ""));
-  }
+  const auto mounts =
+      mapped(volumes, [](const Volume& one) { return one.source + ":" + one.path + (one.is_read_only ? ":ro" : ""); });
   return join(mounts, ",");
 }
 
@@ -104,11 +102,8 @@ void add_lsf_values(Values& values, const ManifestRequest& request) {
 
 /// The lines that set the user's variables.
 std::string exports_of(const std::vector<NamedText>& environment) {
-  std::vector<std::string> lines;
-  lines.reserve(environment.size());
-  for (const NamedText& one : environment) {
-    lines.push_back("export " + one.name + "=" + shell_word(one.value));
-  }
+  const auto lines =
+      mapped(environment, [](const NamedText& one) { return "export " + one.name + "=" + shell_word(one.value); });
   return join(lines, "\n");
 }
 
