@@ -27,17 +27,6 @@ bool is_one_machine(const Translation& t) {
   return machines && machines->value == "1";
 }
 
-/// DeepSpeed's include or exclude filter of a hostfile.
-Settings chosen_hosts(const Translation& t) {
-  const auto included = t.find("deepspeed-inclusion-filter");
-  const auto excluded = t.find("deepspeed-exclusion-filter");
-  Settings choice;
-  if (included || excluded) {
-    choice.set(excluded ? kExcludedHosts : kIncludedHosts, excluded ? *excluded : *included);
-  }
-  return choice;
-}
-
 /// Names the options about hosts that are not used, and why.
 void name_unused_hosts(Translation& t, const Launch& launch, const std::string& why) {
   for (const char* const name : {"deepspeed-hostfile", "deepspeed-inclusion-filter", "deepspeed-exclusion-filter",
@@ -60,7 +49,7 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
     return {};
   }
   const auto launcher = t.find("deepspeed-multinode-launcher");
-  const Settings choice = chosen_hosts(t);
+  const Settings choice = choice_of_hosts(t.find("deepspeed-inclusion-filter"), t.find("deepspeed-exclusion-filter"));
   const bool is_by_itself =
       launch.is_deepspeed && launcher && (launcher->value == "standard" || launcher->value == "nossh");
   TRY(is_by_itself ? Result<>() : settle_starter(t, *file, choice));
@@ -88,38 +77,31 @@ void rename_options(Translation& t) {
   const auto address = t.find("main-process-ip");
   const auto port = t.find("main-process-port");
   const auto backend = t.find("rdzv-backend");
-  if (t.settings.contains("hostfile")) {
-    give("main-process-port", "master-port");
-    return;
+  if (!t.settings.contains("hostfile")) {
+    give("num-machines", "nnodes");
+    if (is_one_machine(t)) {
+      t.ignore_flag("machine-rank", "the job has one machine");
+      t.ignore_flag("main-process-ip", "the job has one machine");
+    } else {
+      give("machine-rank", "node-rank");
+      if (address && backend && backend->value == "c10d" && !t.is_on("same-network")) {
+        t.given["rdzv-endpoint"] = {address->value + ":" + (port ? port->value : kDefaultPort), address->source};
+        return;
+      }
+      give("main-process-ip", "master-addr");
+    }
   }
-  give("num-machines", "nnodes");
-  if (is_one_machine(t)) {
-    t.ignore_flag("machine-rank", "the job has one machine");
-    t.ignore_flag("main-process-ip", "the job has one machine");
-    give("main-process-port", "master-port");
-    return;
-  }
-  give("machine-rank", "node-rank");
-  if (address && backend && backend->value == "c10d" && !t.is_on("same-network")) {
-    t.given["rdzv-endpoint"] = {address->value + ":" + (port ? port->value : kDefaultPort), address->source};
-    return;
-  }
-  give("main-process-ip", "master-addr");
   give("main-process-port", "master-port");
 }
 
 /// Number of nodes in the job, as far as it is known on this node.
 int count_machines(const Translation& t) {
   const auto given = t.find("num-machines");
-  const auto translated = t.settings.find("nnodes");
-  const auto platform = t.settings.find("platform");
-  if (given) {
-    return read_count(given->value).value_or(1);
+  const std::string nodes = given ? given->value : value_at(t.settings, "nnodes").value;
+  if (!nodes.empty()) {
+    return read_count(nodes).value_or(1);
   }
-  if (translated != t.settings.end()) {
-    return read_count(translated->second.value).value_or(1);
-  }
-  if (platform != t.settings.end() && platform->second.value == "single") {
+  if (value_at(t.settings, "platform").value == "single") {
     return 1;
   }
   const auto cluster = describe_cluster(t.snapshot, t.line.settings);

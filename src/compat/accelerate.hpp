@@ -18,10 +18,6 @@ struct Configuration {
   std::optional<Sourced<std::string>> find(const std::string& key) const;
 };
 
-/// Path of the configuration file if no option names one; empty if the user has no home directory.
-/// Source: accelerate/commands/config/config_args.py.
-std::string default_place(const Snapshot& snapshot);
-
 /// Reads the text of a configuration file: YAML, or JSON, which is YAML as well. Fails with `BadData` for any other
 /// text, and for a key that accelerate does not know.
 [[nodiscard]] Result<Configuration> read_configuration(const std::string& text, const std::string& name);

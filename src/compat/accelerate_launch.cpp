@@ -1,5 +1,6 @@
 // Reads accelerate's configuration file, decides the kind of launch and sets the workers' variables. Facts:
 // accelerate 1.15, ClusterConfig in accelerate/commands/config/config_args.py, and accelerate/commands/launch.py.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "compat/accelerate.hpp"
@@ -58,8 +59,7 @@ constexpr auto kKeys = std::to_array<std::string_view>({
 });
 
 const Section* find_section(std::string_view key) {
-  const auto at = std::ranges::find_if(kSections, [&](const Section& section) { return key == section.key; });
-  return at == kSections.end() ? nullptr : &*at;
+  return first_of(kSections, [&](const Section& section) { return key == section.key; });
 }
 
 /// The value as text. Empty for null, and for a list or an object.
@@ -71,11 +71,7 @@ std::optional<std::string> scalar_of(const json::value& value) {
   if (list == nullptr) {
     return std::nullopt;
   }
-  std::vector<std::string> items;
-  for (const json::value& item : *list) {
-    items.push_back(item.is_string() ? std::string(item.get_string()) : "");
-  }
-  return join(items, ",");
+  return join(mapped(*list, [](const json::value& item) { return std::string(muster::text_of(&item)); }), ",");
 }
 
 struct Reader {
@@ -134,19 +130,6 @@ std::optional<Sourced<std::string>> Configuration::find(const std::string& key) 
   return at == values.end() || at->second.value.empty() ? std::nullopt : std::optional(at->second);
 }
 
-std::string default_place(const Snapshot& snapshot) {
-  const std::string home = snapshot.variable("HOME").value_or("");
-  std::string cache =
-      snapshot.variable("HF_HOME").value_or(snapshot.variable("XDG_CACHE_HOME").value_or("~/.cache") + "/huggingface");
-  if (cache.starts_with("~")) {
-    if (home.empty() || (cache.size() > 1 && cache[1] != '/')) {
-      return "";
-    }
-    cache = home + cache.substr(1);
-  }
-  return cache + "/accelerate/default_config.yaml";
-}
-
 Result<Configuration> read_configuration(const std::string& text, const std::string& name) {
   const auto document = TRY(parse_yaml(text, name));
   const json::object* const root = document.root.if_object();
@@ -183,20 +166,14 @@ std::string python_bool(bool value) {
   return value ? "True" : "False";
 }
 
-Result<> give_variable(Translation& t, const WorkerVariable& variable) {
-  const auto given = t.find(dashed(variable.option));
-  if (given) {
-    auto text = TRY(text_of(variable, *given));
-    t.export_variable(variable.variable, {std::move(text), given->source});
-  } else if (variable.otherwise != nullptr) {
-    give(t, variable.variable, std::string(variable.otherwise));
-  }
-  return {};
-}
-
 Result<> give_group(Translation& t, Group group) {
   for (const WorkerVariable& variable : variables_of(group)) {
-    TRY(give_variable(t, variable));
+    if (const auto given = t.find(dashed(variable.option))) {
+      auto text = TRY(text_of(variable, *given));
+      t.export_variable(variable.variable, {std::move(text), given->source});
+    } else if (variable.otherwise != nullptr) {
+      give(t, variable.variable, variable.otherwise);
+    }
   }
   return {};
 }
@@ -299,15 +276,7 @@ Result<> give_kind(Translation& t, const Launch& launch) {
 
 namespace {
 
-/// Names the options of a feature whose variables are not set: it is off, and accelerate ignores them in silence.
-void name_unused(Translation& t, Group group, const std::string& feature) {
-  for (const WorkerVariable& one : variables_of(group)) {
-    if (!t.settings.contains(kExportPrefix + std::string(one.variable))) {
-      t.ignore_flag(dashed(one.option), "it needs " + feature);
-    }
-  }
-}
-
+/// Names the options of features whose variables are not set: they are off, and accelerate ignores them in silence.
 void name_unused(Translation& t) {
   static constexpr std::array<std::pair<Group, const char*>, 8> kFeatures = {
       {{Group::Dynamo, "a launch without --use_deepspeed"},
@@ -318,12 +287,17 @@ void name_unused(Translation& t) {
        {Group::Parallelism, "--use_parallelism_config"},
        {Group::ContextParallelism, "--parallelism_config_cp_size above 1"},
        {Group::SequenceParallelism, "--parallelism_config_sp_size above 1"}}};
+  const auto name_without = [&](const std::string& option, const char* variable, const std::string& feature) {
+    if (!t.settings.contains(kExportPrefix + std::string(variable))) {
+      t.ignore_flag(option, "it needs " + feature);
+    }
+  };
   for (const auto& [group, feature] : kFeatures) {
-    name_unused(t, group, feature);
+    for (const WorkerVariable& one : variables_of(group)) {
+      name_without(dashed(one.option), one.variable, feature);
+    }
   }
-  if (!t.settings.contains(kExportPrefix + std::string("ACCELERATE_FP8_OVERRIDE_FPROP"))) {
-    t.ignore_flag("fp8-override-linear-precision", "it needs --mixed_precision fp8");
-  }
+  name_without("fp8-override-linear-precision", "ACCELERATE_FP8_OVERRIDE_FPROP", "--mixed_precision fp8");
 }
 
 Result<> give_environment(Translation& t, const Launch& launch, bool is_simple) {
@@ -367,6 +341,21 @@ Result<> check_kinds(const Translation& t) {
   return t.is_on("multi-gpu") && processes && processes->value == "1"
              ? wrong_value(*processes, "2 or more with --multi_gpu")
              : Result<>();
+}
+
+/// Path of the configuration file if no option names one; empty if the user has no home directory.
+/// Source: accelerate/commands/config/config_args.py.
+std::string default_place(const Snapshot& snapshot) {
+  const std::string home = snapshot.variable("HOME").value_or("");
+  std::string cache =
+      snapshot.variable("HF_HOME").value_or(snapshot.variable("XDG_CACHE_HOME").value_or("~/.cache") + "/huggingface");
+  if (cache.starts_with("~")) {
+    if (home.empty() || (cache.size() > 1 && cache[1] != '/')) {
+      return "";
+    }
+    cache = home + cache.substr(1);
+  }
+  return cache + "/accelerate/default_config.yaml";
 }
 
 /// Reads the configuration file. Empty if it is the default one, and is missing or not used because of --cpu.

@@ -163,13 +163,11 @@ Result<std::string> bit_text(const Sourced<std::string>& value) {
 }
 
 Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std::string>& value) {
-  switch (variable.spelling) {
-    case Spelling::Nonempty:
-      return std::string("True");
-    case Spelling::Bit:
-      return bit_text(value);
-    default:
-      break;
+  if (variable.spelling == Spelling::Nonempty) {
+    return std::string("True");
+  }
+  if (variable.spelling == Spelling::Bit) {
+    return bit_text(value);
   }
   const bool is_number = std::string_view(variable.argument) == "N";
   const bool is_wrong = is_number && variable.choices == nullptr && value.source.kind != SourceKind::File &&
@@ -191,9 +189,7 @@ Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::s
     return lower_case(value.value);
   }
   if (variable.spelling == Spelling::Upper) {
-    std::string upper = value.value;
-    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    return upper;
+    return to_upper(value.value);
   }
   const bool is_truth = variable.spelling != Spelling::Text;
   if (is_of_file) {

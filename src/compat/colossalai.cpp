@@ -1,5 +1,6 @@
 // Lists the options of `colossalai run`, of ColossalAI 0.5, and what each becomes.
 // Facts: colossalai/cli/launcher/__init__.py.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
@@ -80,12 +81,9 @@ Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclu
 /// Keeps the first --num_nodes hosts of the file; -1, the default, keeps all.
 Result<> count_nodes(const Translation& t, HostList& list) {
   const auto wanted = t.find("num-nodes");
-  const auto nodes = wanted ? parse_integer(wanted->value, -1, std::numeric_limits<int>::max()) : std::optional(-1);
-  if (!nodes) {
-    return wrong_value(*wanted, "a number of nodes");
-  }
-  if (*nodes > 0 && static_cast<std::size_t>(*nodes) < list.entries.size()) {
-    list.entries.resize(static_cast<std::size_t>(*nodes));
+  const int nodes = wanted ? TRY(read_integer(*wanted, -1, std::numeric_limits<int>::max(), "a number of nodes")) : -1;
+  if (nodes > 0 && static_cast<std::size_t>(nodes) < list.entries.size()) {
+    list.entries.resize(static_cast<std::size_t>(nodes));
   }
   return {};
 }
@@ -117,14 +115,11 @@ Result<HostList> read_hosts(Translation& t) {
   for (const char* const name : {"include", "exclude", "num-nodes"}) {
     t.ignore(name, name, "there is no --hostfile");
   }
-  HostList list;
-  for (const std::string& host : split(hosts ? trim(hosts->value) : "", ',')) {
-    list.entries.push_back({host, 0, true});
-  }
   if (!hosts) {
     return HostList();
   }
-  list.source = hosts->source;
+  const auto open = [](const std::string& host) { return ListedHost{host, 0, true}; };
+  HostList list{mapped(split(trim(hosts->value), ','), open), hosts->source};
   const bool is_list = std::ranges::none_of(list.entries, [](const auto& one) { return one.host.empty(); });
   return is_list ? Result<HostList>(std::move(list)) : wrong_value(*hosts, "hosts such as a,b");
 }
@@ -135,10 +130,9 @@ Result<Given> read_extra(const Translation& t) {
   if (!extra) {
     return Given();
   }
-  std::vector<std::string> words;
-  for (const std::string& word : split(extra->value, ',')) {
-    words.push_back("--" + (word.ends_with('=') ? word.substr(0, word.size() - 1) : word));
-  }
+  const auto words = mapped(split(extra->value, ','), [](const std::string& word) {
+    return "--" + (word.ends_with('=') ? word.substr(0, word.size() - 1) : word);
+  });
   auto read = read_tokens(*find_compat("torchrun"), words, nullptr);
   if (!read) {
     return Error{ErrorKind::BadUsage, extra->source.name + ": " + read.error().message};

@@ -1,4 +1,5 @@
 // Prints the help, the completions and the table for the documentation of the launchers that muster stands in for.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 #include "compat/tokens.hpp"
@@ -46,7 +47,6 @@ constexpr auto kCompatLaunchers = std::to_array<CompatLauncher>({
      .mode = "accelerate",
      .program = "script.py [arguments...]",
      .summary = kTogether,
-     .variables = nullptr,
      .options = accelerate_options,
      .translate = translate_accelerate,
      .aliases = "accelerate.commands.accelerate_cli",
@@ -56,7 +56,6 @@ constexpr auto kCompatLaunchers = std::to_array<CompatLauncher>({
      .mode = "accelerate",
      .program = "script.py [arguments...]",
      .summary = kTogether,
-     .variables = nullptr,
      .options = accelerate_options,
      .translate = translate_accelerate,
      .aliases = "accelerate.commands.launch",
@@ -77,7 +76,6 @@ constexpr auto kCompatLaunchers = std::to_array<CompatLauncher>({
      .summary = "Hosts are reached by ssh alone, without fabric, and arguments arrive as they are. The "
                 "first failure is named, its exit code is the job's, and nothing is left behind on "
                 "any host.",
-     .variables = nullptr,
      .options = colossalai_options,
      .translate = translate_colossalai,
      .syntax = Syntax::Click,
@@ -88,7 +86,6 @@ constexpr auto kCompatLaunchers = std::to_array<CompatLauncher>({
      .program = "program [arguments...]",
      .summary = "The ranks are those of MPI, as 'muster mpirun' starts them. The first failure is named, its "
                 "exit code is the job's, and nothing is left behind on any host.",
-     .variables = nullptr,
      .options = horovodrun_options,
      .translate = translate_horovodrun,
      .aliases = "horovod.runner horovod.runner.launch"},
@@ -101,11 +98,10 @@ std::span<const CompatLauncher> compat_launchers() {
 }
 
 const CompatLauncher* find_compat(std::string_view name) {
-  const auto at = std::ranges::find_if(kCompatLaunchers, [&](const CompatLauncher& one) {
+  return first_of(kCompatLaunchers, [&](const CompatLauncher& one) {
     const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
     return name == one.name || contains(aliases, name);
   });
-  return at == kCompatLaunchers.end() ? nullptr : &*at;
 }
 
 std::string command_of(const CompatLauncher& compat) {

@@ -2,6 +2,7 @@
 // turns the options into settings.
 #include "compat/compat_launcher.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/tokens.hpp"
 #include "modes/mpi_request.hpp"
@@ -128,10 +129,6 @@ std::optional<Sourced<std::string>> Translation::find(const std::string& name) c
   return at == given.end() || at->second.value.empty() ? std::nullopt : std::optional(at->second);
 }
 
-bool Translation::is_on(const std::string& name) const {
-  return has(name);  // a switch that is off counts as not given
-}
-
 void Translation::set(const std::string& setting, Sourced<std::string> value) {
   settings.insert_or_assign(setting, std::move(value));
 }
@@ -141,9 +138,8 @@ void Translation::export_variable(const std::string& name, Sourced<std::string> 
 }
 
 void Translation::ignore(const std::string& name, const std::string& setting, const std::string& why) {
-  const auto at = given.find(name);
-  if (at != given.end() && !at->second.value.empty()) {
-    line.notices.push_back("ignoring " + at->second.source.name + ": " + why);
+  if (const auto value = find(name)) {
+    line.notices.push_back("ignoring " + value->source.name + ": " + why);
   }
   settings.erase(setting);
 }
@@ -166,12 +162,9 @@ Result<const CompatLauncher*> compat_of(std::string_view argv0) {
   if (const CompatLauncher* const compat = find_compat(name)) {
     return compat;
   }
-  std::vector<std::string> known = {"muster"};
-  for (const CompatLauncher& compat : compat_launchers()) {
-    known.emplace_back(compat.name);
-  }
+  const auto known = mapped(compat_launchers(), [](const CompatLauncher& one) { return std::string(one.name); });
   return Error{ErrorKind::BadUsage, "this program was started as '" + name + "', expected a name that begins with " +
-                                        "muster, or one of " + join(std::span(known).subspan(1), ", ")};
+                                        "muster, or one of " + join(known, ", ")};
 }
 
 Result<> read_compat(CommandLine& line, const CompatNames& words, const OptionTable& own_options,

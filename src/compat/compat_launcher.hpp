@@ -81,8 +81,8 @@ struct Translation {
   bool has(const std::string& name) const { return given.contains(name); }
   /// The option's value, if the option is given and not empty.
   std::optional<Sourced<std::string>> find(const std::string& name) const;
-  /// True if the switch is given.
-  bool is_on(const std::string& name) const;
+  /// True if the switch is given; one that is off counts as not given.
+  bool is_on(const std::string& name) const { return has(name); }
   void set(const std::string& setting, Sourced<std::string> value);
   /// Sets a variable of the workers.
   void export_variable(const std::string& name, Sourced<std::string> value);
@@ -101,11 +101,11 @@ enum class Syntax {
 
 /// Another launcher whose command line muster reads.
 struct CompatLauncher {
-  const char* name;       ///< as a command of muster and as the name of a symlink
-  const char* mode;       ///< template that starts the workers
-  const char* program;    ///< for --help: the words behind the options
-  const char* summary;    ///< for --help: sentences on what muster does better
-  const char* variables;  ///< prefix of the variables that stand for options; nullptr: it reads none
+  const char* name;                 ///< as a command of muster and as the name of a symlink
+  const char* mode;                 ///< template that starts the workers
+  const char* program;              ///< for --help: the words behind the options
+  const char* summary;              ///< for --help: sentences on what muster does better
+  const char* variables = nullptr;  ///< prefix of the variables that stand for options; nullptr: it reads none
   std::span<const CompatOption> (*options)();
   Result<> (*translate)(Translation& translation);  ///< does what the table cannot express
   Syntax syntax = Syntax::Argparse;

@@ -1,4 +1,5 @@
 // Lists the options of DeepSpeed's launcher and translates them, with the nodes and devices that they choose.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
@@ -87,17 +88,10 @@ std::span<const CompatOption> deepspeed_options() {
 namespace {
 
 using Text = Sourced<std::string>;
-using GivenHosts = Sourced<std::vector<GivenHost>>;
-
 constexpr const char* kHere = "localhost";
 
 std::vector<std::string> names_of(const std::vector<int>& devices) {
-  std::vector<std::string> names;
-  names.reserve(devices.size());
-  for (const int device : devices) {
-    names.push_back(std::to_string(device));
-  }
-  return names;
+  return mapped(devices, [](int device) { return std::to_string(device); });
 }
 
 /// DeepSpeed ignores a hostfile that does not exist; command lines name this one to have none.
@@ -152,39 +146,14 @@ Result<> translate_own_devices(Translation& t, const Text& choice) {
   return names.empty() ? Result<>() : set_devices(t, names, choice);  // no device is named: all
 }
 
-/// Sets the choice in the settings or in the translation.
-void set_choice(const Translation& t, const std::optional<Text>& choice, auto& settings) {
-  if (choice) {
-    settings.set(is_exclusion(t) ? kExcludedHosts : kIncludedHosts, *choice);
-  }
-}
-
-/// The hosts of the file that the choice and the number of nodes leave.
-Result<GivenHosts> read_list(const Translation& t, const Text& text, const std::optional<Text>& choice) {
-  auto listed = read_hosts_of_file(text);
-  if (!listed) {
-    return listed;
-  }
-  Settings settings;
-  set_choice(t, choice, settings);
-  listed = choose_hosts(std::move(*listed), settings);
-  const auto wanted = t.settings.find("nnodes");
-  if (!listed || wanted == t.settings.end()) {
-    return listed;
-  }
-  const auto most = static_cast<int>(listed->value.size());
-  const auto nodes = parse_integer(wanted->second.value, 1, most);
-  listed->value.resize(static_cast<std::size_t>(nodes.value_or(most)));
-  return listed;
+Settings host_choice(const Translation& t) {
+  return choice_of_hosts(t.find("include"), t.find("exclude"));
 }
 
 /// Sets the slots and devices that the list has for this node.
 Result<> set_own_share(Translation& t, const std::vector<GivenHost>& hosts, const Text& file,
                        const std::optional<Text>& choice) {
-  const auto rank = t.settings.find("node-rank");
-  const auto place = rank == t.settings.end()
-                         ? std::nullopt
-                         : parse_integer(rank->second.value, 0, static_cast<int>(hosts.size()) - 1);
+  const auto place = parse_integer(value_at(t.settings, "node-rank").value, 0, static_cast<int>(hosts.size()) - 1);
   if (!place || t.settings.contains("nproc-per-node")) {
     return {};
   }
@@ -207,13 +176,9 @@ Result<> count_nodes_of_file(Translation& t, const Text& file, const std::option
   if (!text) {
     return wrong_value(file, "a file that lists hosts and can be read, or --num_nodes");
   }
-  const auto listed = TRY(read_list(t, {*text, {file.source.kind, "'" + file.value + "'"}}, choice));
+  const auto listed = TRY(read_chosen_hosts(t, {*text, {file.source.kind, "'" + file.value + "'"}}, host_choice(t)));
   t.set("nnodes", {std::to_string(listed.value.size()), file.source});
-  std::vector<std::string> names;
-  for (const GivenHost& host : listed.value) {
-    names.push_back(host.host);
-  }
-  t.set(kHostsOfNodes, {join(names, ","), file.source});
+  t.set(kHostsOfNodes, {join(mapped(listed.value, &GivenHost::host), ","), file.source});
   if (!t.settings.contains("master-addr")) {
     t.set("master-addr", {listed.value.front().host, file.source});
   }
@@ -227,8 +192,7 @@ void default_nodes(Translation& t) {
   if (is_about && !is_given && !find_starter(t)) {
     t.set("nnodes", {"1", default_of("deepspeed")});
   }
-  const auto nodes = t.settings.find("nnodes");
-  if (nodes != t.settings.end() && nodes->second.value == "1" && t.settings.erase("master-addr") > 0) {
+  if (value_at(t.settings, "nnodes").value == "1" && t.settings.erase("master-addr") > 0) {
     t.ignore_flag("master-addr", "the job has one node");
   }
 }
@@ -243,13 +207,13 @@ Result<> translate_hosts(Translation& t) {
   }
   const bool is_started = t.is_on("no-ssh");
   if (file && !is_started) {
-    Settings kept;
-    set_choice(t, choice, kept);
+    const Settings kept = host_choice(t);
     TRY(settle_starter(t, *file, kept));
     const auto starter = find_starter(t);
     if (!starter) {
       t.set("hostfile", *file);
-      set_choice(t, choice, t);  // applies when the file is read
+      // Applies when the file is read.
+      kept.for_each([&](const std::string& name, const Text& value) { t.set(name, value); });
       return {};
     }
     t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
@@ -269,11 +233,9 @@ void translate_pdsh(Translation& t) {
   if (!is_pdsh || !t.settings.contains("hostfile")) {
     return;
   }
-  const auto words = sourced_variable(t.snapshot, "PDSH_SSH_ARGS_APPEND");
-  if (words && !words->value.empty()) {
-    const auto shell = t.settings.find("remote-shell");
-    set_remote_shell(t,
-                     {(shell == t.settings.end() ? "ssh" : shell->second.value) + " " + words->value, words->source});
+  if (const auto words = find_given(t.snapshot, "PDSH_SSH_ARGS_APPEND")) {
+    const std::string shell = value_at(t.settings, "remote-shell", {"ssh", {}}).value;
+    set_remote_shell(t, {shell + " " + words->value, words->source});
   }
   for (const char* const name : {"PDSH_SSH_ARGS", "PDSH_RCMD_TYPE"}) {
     const std::string value = t.snapshot.variable(name).value_or("");

@@ -231,20 +231,6 @@ namespace {
 
 constexpr const char* kStartTimeout = "HOROVOD_START_TIMEOUT";
 
-/// Fails if two lists of hosts are given.
-Result<> check_hosts(const Translation& t) {
-  const auto hosts = t.find("hosts");
-  const auto file = t.find("hostfile");
-  return hosts && file ? contradiction(*hosts, *file) : Result<>();
-}
-
-Result<> check_count(const Translation& t) {
-  const auto count = t.find("num-proc");
-  return !count || parse_integer(count->value, 1, std::numeric_limits<int>::max())
-             ? Result<>()
-             : wrong_value(*count, "a number of processes of at least 1");
-}
-
 /// All named network interfaces, each once, in order.
 std::vector<std::string> interfaces_of(const Translation& t) {
   std::vector<std::string> all;
@@ -288,14 +274,19 @@ void take_assignments(Translation& t) {
 
 Result<> translate_horovodrun(Translation& t) {
   TRY(horovodrun::take_configuration(t));
-  for (const auto check : {check_hosts, check_count}) {
-    TRY(check(t));
+  const auto hosts = t.find("hosts");
+  const auto file = t.find("hostfile");
+  if (hosts && file) {
+    return contradiction(*hosts, *file);
+  }
+  if (const auto count = t.find("num-proc")) {
+    TRY(read_integer(*count, 1, std::numeric_limits<int>::max(), "a number of processes of at least 1"));
   }
   TRY(horovodrun::export_tuning(t));
   export_interfaces(t);
   set_ssh(t, t.find("ssh-port"), t.find("ssh-identity-file"));
-  const auto seconds = sourced_variable(t.snapshot, kStartTimeout);
-  if (seconds && !seconds->value.empty() && !t.settings.contains("gang-timeout")) {
+  const auto seconds = find_given(t.snapshot, kStartTimeout);
+  if (seconds && !t.settings.contains("gang-timeout")) {
     t.set("gang-timeout", *seconds);
   }
   take_assignments(t);

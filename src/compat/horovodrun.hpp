@@ -32,8 +32,6 @@ struct Tuning {
   bool is_off_where_true = false;  ///< true in the file means `off`
 };
 
-std::span<const Tuning> tunings();
-
 /// Exports the variables to the ranks. Fails for an invalid value, and if an option and its contrary are given.
 [[nodiscard]] Result<> export_tuning(Translation& t);
 

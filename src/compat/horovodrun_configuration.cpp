@@ -1,5 +1,6 @@
 // Reads the configuration file of horovodrun and sets the variables of the ranks. Facts: set_args_from_config in
 // horovod/runner/common/util/config_parser.py of Horovod 0.28.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "compat/horovodrun.hpp"
@@ -19,12 +20,48 @@ Error no_configuration(const std::string& name) {
   return Error{ErrorKind::BadData, name + ": expected keys and values of horovodrun's configuration"};
 }
 
+constexpr auto kTunings = std::to_array<Tuning>({
+    {"fusion-threshold-mb", "HOROVOD_FUSION_THRESHOLD", Kind::Mebibytes, "params.fusion_threshold_mb"},
+    {"cycle-time-ms", "HOROVOD_CYCLE_TIME", Kind::Number, "params.cycle_time_ms"},
+    {"cache-capacity", "HOROVOD_CACHE_CAPACITY", Kind::Count, "params.cache_capacity"},
+    {"hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE", Kind::Switch, "params.hierarchical_allreduce",
+     "no-hierarchical-allreduce"},
+    {"hierarchical-allgather", "HOROVOD_HIERARCHICAL_ALLGATHER", Kind::Switch, "params.hierarchical_allgather",
+     "no-hierarchical-allgather"},
+    {"torus-allreduce", "HOROVOD_TORUS_ALLREDUCE", Kind::Switch, "params.torus_allreduce", "no-torus-allreduce"},
+    {"autotune", "HOROVOD_AUTOTUNE", Kind::Switch, "autotune.enabled", "no-autotune", "autotune"},
+    {"autotune-log-file", "HOROVOD_AUTOTUNE_LOG", Kind::Text, "autotune.log_file", nullptr, "autotune"},
+    {"autotune-warmup-samples", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES", Kind::Count, "autotune.warmup_samples", nullptr,
+     "autotune"},
+    {"autotune-steps-per-sample", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", Kind::Count, "autotune.steps_per_sample",
+     nullptr, "autotune"},
+    {"autotune-bayes-opt-max-samples", "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", Kind::Count,
+     "autotune.bayes_opt_max_samples", nullptr, "autotune"},
+    {"autotune-gaussian-process-noise", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", Kind::Share,
+     "autotune.gaussian_process_noise", nullptr, "autotune"},
+    {"timeline-filename", "HOROVOD_TIMELINE", Kind::Text, "timeline.filename"},
+    {"timeline-mark-cycles", "HOROVOD_TIMELINE_MARK_CYCLES", Kind::Switch, "timeline.mark_cycles",
+     "no-timeline-mark-cycles", "timeline-filename"},
+    {"no-stall-check", "HOROVOD_STALL_CHECK_DISABLE", Kind::Switch, "stall_check.enabled", "stall-check", nullptr,
+     true},
+    {"stall-check-warning-time-seconds", "HOROVOD_STALL_CHECK_TIME_SECONDS", Kind::Count,
+     "stall_check.warning_time_seconds"},
+    {"stall-check-shutdown-time-seconds", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", Kind::Count,
+     "stall_check.shutdown_time_seconds"},
+    {"mpi-threads-disable", "HOROVOD_MPI_THREADS_DISABLE", Kind::Switch, "library_options.mpi_threads_disable",
+     "no-mpi-threads-disable"},
+    {"num-nccl-streams", "HOROVOD_NUM_NCCL_STREAMS", Kind::Count, "library_options.num_nccl_streams"},
+    {"tcp", "NCCL_IB_DISABLE", Kind::Switch},
+    {"thread-affinity", "HOROVOD_THREAD_AFFINITY", Kind::Count, "library_options.thread_affinity"},
+    {"gloo-timeout-seconds", "HOROVOD_GLOO_TIMEOUT_SECONDS", Kind::Count, "library_options.gloo_timeout_seconds"},
+    {"log-level", "HOROVOD_LOG_LEVEL", Kind::Text, "logging.level"},
+    {"log-without-timestamp", "HOROVOD_LOG_HIDE_TIME", Kind::Switch, "logging.with_timestamp", "log-with-timestamp",
+     nullptr, true},
+});
+
 /// nullptr if horovodrun has no such key.
 const Tuning* find_tuning(std::string_view key) {
-  const auto rows = tunings();
-  const auto at =
-      std::ranges::find_if(rows, [&](const Tuning& tuning) { return tuning.key != nullptr && key == tuning.key; });
-  return at == rows.end() ? nullptr : &*at;
+  return first_of(kTunings, [&](const Tuning& tuning) { return tuning.key != nullptr && key == tuning.key; });
 }
 
 struct Reader {
@@ -110,48 +147,9 @@ Result<> take_configuration(Translation& t) {
 
 namespace {
 
-constexpr auto kTunings = std::to_array<Tuning>({
-    {"fusion-threshold-mb", "HOROVOD_FUSION_THRESHOLD", Kind::Mebibytes, "params.fusion_threshold_mb"},
-    {"cycle-time-ms", "HOROVOD_CYCLE_TIME", Kind::Number, "params.cycle_time_ms"},
-    {"cache-capacity", "HOROVOD_CACHE_CAPACITY", Kind::Count, "params.cache_capacity"},
-    {"hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE", Kind::Switch, "params.hierarchical_allreduce",
-     "no-hierarchical-allreduce"},
-    {"hierarchical-allgather", "HOROVOD_HIERARCHICAL_ALLGATHER", Kind::Switch, "params.hierarchical_allgather",
-     "no-hierarchical-allgather"},
-    {"torus-allreduce", "HOROVOD_TORUS_ALLREDUCE", Kind::Switch, "params.torus_allreduce", "no-torus-allreduce"},
-    {"autotune", "HOROVOD_AUTOTUNE", Kind::Switch, "autotune.enabled", "no-autotune", "autotune"},
-    {"autotune-log-file", "HOROVOD_AUTOTUNE_LOG", Kind::Text, "autotune.log_file", nullptr, "autotune"},
-    {"autotune-warmup-samples", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES", Kind::Count, "autotune.warmup_samples", nullptr,
-     "autotune"},
-    {"autotune-steps-per-sample", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", Kind::Count, "autotune.steps_per_sample",
-     nullptr, "autotune"},
-    {"autotune-bayes-opt-max-samples", "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", Kind::Count,
-     "autotune.bayes_opt_max_samples", nullptr, "autotune"},
-    {"autotune-gaussian-process-noise", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", Kind::Share,
-     "autotune.gaussian_process_noise", nullptr, "autotune"},
-    {"timeline-filename", "HOROVOD_TIMELINE", Kind::Text, "timeline.filename"},
-    {"timeline-mark-cycles", "HOROVOD_TIMELINE_MARK_CYCLES", Kind::Switch, "timeline.mark_cycles",
-     "no-timeline-mark-cycles", "timeline-filename"},
-    {"no-stall-check", "HOROVOD_STALL_CHECK_DISABLE", Kind::Switch, "stall_check.enabled", "stall-check", nullptr,
-     true},
-    {"stall-check-warning-time-seconds", "HOROVOD_STALL_CHECK_TIME_SECONDS", Kind::Count,
-     "stall_check.warning_time_seconds"},
-    {"stall-check-shutdown-time-seconds", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", Kind::Count,
-     "stall_check.shutdown_time_seconds"},
-    {"mpi-threads-disable", "HOROVOD_MPI_THREADS_DISABLE", Kind::Switch, "library_options.mpi_threads_disable",
-     "no-mpi-threads-disable"},
-    {"num-nccl-streams", "HOROVOD_NUM_NCCL_STREAMS", Kind::Count, "library_options.num_nccl_streams"},
-    {"tcp", "NCCL_IB_DISABLE", Kind::Switch},
-    {"thread-affinity", "HOROVOD_THREAD_AFFINITY", Kind::Count, "library_options.thread_affinity"},
-    {"gloo-timeout-seconds", "HOROVOD_GLOO_TIMEOUT_SECONDS", Kind::Count, "library_options.gloo_timeout_seconds"},
-    {"log-level", "HOROVOD_LOG_LEVEL", Kind::Text, "logging.level"},
-    {"log-without-timestamp", "HOROVOD_LOG_HIDE_TIME", Kind::Switch, "logging.with_timestamp", "log-with-timestamp",
-     nullptr, true},
-});
-
 Result<std::string> read_count(const Sourced<std::string>& value, long long unit) {
-  const auto count = parse_integer(value.value, 0, std::numeric_limits<int>::max());
-  return count ? Result<std::string>(std::to_string(*count * unit)) : wrong_value(value, "an integer of at least 0");
+  return std::to_string(TRY(read_integer(value, 0, std::numeric_limits<int>::max(), "an integer of at least 0")) *
+                        unit);
 }
 
 Result<std::string> read_number(const Sourced<std::string>& value, double most) {
@@ -198,10 +196,6 @@ Result<> export_one(Translation& t, const Tuning& tuning) {
 }
 
 }  // namespace
-
-std::span<const Tuning> tunings() {
-  return kTunings;
-}
 
 Result<> export_tuning(Translation& t) {
   for (const Tuning& tuning : kTunings) {

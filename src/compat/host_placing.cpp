@@ -2,6 +2,8 @@
 #include "compat/host_placing.hpp"
 
 #include "base/endpoint.hpp"
+#include "base/lists.hpp"
+#include "compat/stale_variables.hpp"
 #include "environment/local_host.hpp"
 #include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"
@@ -59,8 +61,6 @@ void add_host(HostList& list, const ListedHost& host) {
   }
 }
 
-using GivenHosts = Sourced<std::vector<GivenHost>>;
-
 HostList as_list(const GivenHosts& hosts, int silent) {
   HostList list{{}, hosts.source};
   for (const GivenHost& host : hosts.value) {
@@ -71,10 +71,9 @@ HostList as_list(const GivenHosts& hosts, int silent) {
 
 /// The list in the form of --hosts.
 Text as_text(const HostList& hosts) {
-  std::vector<std::string> words;
-  for (const ListedHost& entry : hosts.entries) {
-    words.push_back(entry.is_open ? entry.host : entry.host + ":" + std::to_string(entry.slots));
-  }
+  const auto words = mapped(hosts.entries, [](const ListedHost& entry) {
+    return entry.is_open ? entry.host : entry.host + ":" + std::to_string(entry.slots);
+  });
   return {join(words, ","), hosts.source};
 }
 
@@ -131,25 +130,36 @@ std::string find_other_starter(const Translation& t) {
   return has_nodes ? "you start muster on each node" : "";
 }
 
-/// Hosts of the file after `choice`, at most the wanted number of nodes. Empty if it cannot be read or is no list.
+/// `read_chosen_hosts` of the file. Empty if it cannot be read or is no list.
 HostList hosts_of_readable_file(const Translation& t, const Sourced<std::string>& file, const Settings& choice) {
   const auto mounted = t.snapshot.files.find(file.value);
   const auto text = mounted == t.snapshot.files.end() ? t.read_text(file.value) : std::optional(mounted->second);
-  auto listed = text ? read_hosts_of_file({*text, file.source}) : Result<GivenHosts>(GivenHosts());
-  listed = listed ? choose_hosts(std::move(*listed), choice) : listed;
+  const auto listed = text ? read_chosen_hosts(t, {*text, file.source}, choice) : Result<GivenHosts>(GivenHosts());
   if (!listed) {
     return {};
   }
-  const auto nodes = t.settings.find("nnodes");
-  const auto count = nodes == t.settings.end() ? std::nullopt : parse_integer(nodes->second.value, 1, kMostProcesses);
-  const std::size_t all = listed->value.size();
-  listed->value.resize(std::min(all, count ? static_cast<std::size_t>(*count) : all));
   HostList hosts = as_list(*listed, 0);
   hosts.text = file.value;
   return hosts;
 }
 
 }  // namespace
+
+Settings choice_of_hosts(const std::optional<Text>& included, const std::optional<Text>& excluded) {
+  Settings choice;
+  if (included || excluded) {
+    choice.set(excluded ? kExcludedHosts : kIncludedHosts, excluded ? *excluded : *included);
+  }
+  return choice;
+}
+
+Result<GivenHosts> read_chosen_hosts(const Translation& t, const Text& text, const Settings& choice) {
+  auto listed = TRY(choose_hosts(TRY(read_hosts_of_file(text)), choice));
+  const auto most = static_cast<int>(listed.value.size());
+  const auto nodes = parse_integer(value_at(t.settings, "nnodes").value, 1, most);
+  listed.value.resize(static_cast<std::size_t>(nodes.value_or(most)));
+  return listed;
+}
 
 std::optional<Starter> find_starter(const Translation& t) {
   return t.line.settings.has("platform") ? std::nullopt : find_starter(t.snapshot);
@@ -305,12 +315,6 @@ bool is_msrun(const CommandLine& line, const RunMethod* method, const Snapshot& 
   const auto mode = line.settings.find("mode");
   const bool is_left = !mode || mode->value == "auto";
   return is_left ? find_mindspore_pod(snapshot).has_value() : mode->value == "msrun";
-}
-
-/// The variable's value, unless it is empty or `variable` is nullptr.
-std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable) {
-  const auto value = variable == nullptr ? std::nullopt : snapshot.variable(variable);
-  return value && !value->empty() ? std::optional(Sourced<std::string>{*value, from_variable(variable)}) : std::nullopt;
 }
 
 void set_if_missing(CommandLine& line, const char* setting, const std::optional<Sourced<std::string>>& value) {

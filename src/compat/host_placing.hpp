@@ -54,6 +54,14 @@ enum class Placed {
 /// Fails if the text is no hostfile.
 [[nodiscard]] Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent);
 
+/// The choice among the hosts of a list by a launcher's options that include or exclude some.
+Settings choice_of_hosts(const std::optional<Sourced<std::string>>& included,
+                         const std::optional<Sourced<std::string>>& excluded);
+
+/// The hosts of a hostfile's text that `choice` leaves, at most the wanted number of nodes.
+[[nodiscard]] Result<GivenHosts> read_chosen_hosts(const Translation& t, const Sourced<std::string>& text,
+                                                   const Settings& choice);
+
 /// The platform that starts muster on each node; empty if the line itself names its platform.
 std::optional<Starter> find_starter(const Translation& t);
 

@@ -1,6 +1,7 @@
 // Lists the launchers that are known by name, with their replacements, and reads the options of Python and of shells.
 #include "compat/known_launchers.hpp"
 
+#include "base/lists.hpp"
 #include "compat/compat_launcher.hpp"
 
 #include <algorithm>
@@ -169,9 +170,7 @@ const KnownLauncher* find_launcher(std::string_view name, Strings arguments) {
   const auto has_command = [&](std::string_view commands) {
     return commands.empty() || (!arguments.empty() && contains(split(commands, ','), arguments.front()));
   };
-  const auto at = std::ranges::find_if(
-      kLaunchers, [&](const KnownLauncher& one) { return one.name == name && has_command(one.commands); });
-  return at == kLaunchers.end() ? nullptr : &*at;
+  return first_of(kLaunchers, [&](const KnownLauncher& one) { return one.name == name && has_command(one.commands); });
 }
 
 /// True if the option sets another number of nodes than 1, the default: --nnodes 2, --nnodes=$N, --num-machines 2.
@@ -199,8 +198,7 @@ bool requests_text(Strings words) {
 std::string quoted(const std::string& word) {
   const bool is_plain = !word.empty() && std::ranges::all_of(word, [](char c) {
     constexpr std::string_view kSigns = "%+,-./:=@_{}";
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kSigns.find(c) != std::string_view::npos;
+    return is_letter_or_digit(c) || kSigns.find(c) != std::string_view::npos;
   });
   // A redirection of the shell, as far as the word shows it: ">", "2>&1", ">>log".
   const bool is_redirection = word.find_first_of("<>") == word.find_first_not_of("0123456789&");

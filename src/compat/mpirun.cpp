@@ -244,22 +244,21 @@ Result<OtherProgram> read_program(Translation& t, const Words& words) {
   if (read.program.empty()) {
     return Error{ErrorKind::BadUsage, "there is no program behind ':'"};
   }
-  auto other = read_options(t, read.typed);
-  if (other && other->processes == 0) {
+  auto other = TRY(read_options(t, read.typed));
+  if (other.processes == 0) {
     return Error{ErrorKind::BadUsage,
                  "'" + read.program.front() +
                      "' has no number of processes, expected -np N for each program where there are several"};
   }
-  if (other) {
-    other->words.insert(other->words.begin(), {":", "-np", std::to_string(other->processes)});
-    other->words.insert(other->words.end(), {"{muster}", std::string(mpi::kRankWord)});
-    other->words.insert(other->words.end(), read.program.begin(), read.program.end());
-  }
+  other.words.insert(other.words.begin(), {":", "-np", std::to_string(other.processes)});
+  other.words.insert(other.words.end(), {"{muster}", std::string(mpi::kRankWord)});
+  other.words.insert(other.words.end(), read.program.begin(), read.program.end());
   return other;
 }
 
-}  // namespace
-
+/// Moves all programs but the first to the words for mpirun, since only mpirun can start several. Reads muster's part
+/// of their options and passes the rest on. Returns the number of their processes; 0: there is one program. Fails for
+/// a program without a number of processes, or with hosts of its own.
 Result<int> take_other_programs(Translation& t) {
   Words& program = t.line.program;
   auto end = std::ranges::find(program, ":");
@@ -283,8 +282,6 @@ Result<int> take_other_programs(Translation& t) {
 }
 
 // Translates an mpirun line: the number of processes, their hosts and their variables.
-
-namespace {
 
 /// Fails if muster was started in place of the mpirun that muster itself had started.
 Result<> check_no_circle(const Translation& t) {

@@ -1,7 +1,9 @@
 // Translates mpirun's mapping, its single options, and its counts and hosts.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/mpirun.hpp"
+#include "compat/stale_variables.hpp"
 #include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"
 
@@ -14,7 +16,13 @@
 namespace muster {
 namespace {
 
-constexpr int kMostPerNode = 10'000'000;
+struct Mapping {
+  std::optional<int> per_node;     ///< the number in "ppr:2:node"
+  bool counts_objects = false;     ///< "ppr:2:socket": the number depends on the machine
+  bool may_oversubscribe = false;  ///< ":OVERSUBSCRIBE"
+  bool is_own = false;             ///< muster places its own ranks in the same way
+};
+
 constexpr std::size_t kWordsOfCount = 3;  ///< "ppr", "2" and "node"
 
 /// The modifiers behind the policy, separated by colons and commas.
@@ -27,14 +35,14 @@ std::vector<std::string> modifiers_of(const std::vector<std::string>& words, std
   return modifiers;
 }
 
-}  // namespace
-
+/// Reads "socket", "slot:PE=2", "ppr:2:node:OVERSUBSCRIBE", ":OVERSUBSCRIBE", in upper or lower case.
+/// Source: Open MPI 4.1, orte/mca/rmaps/base/rmaps_base_frame.c; PRRTE 3, src/mca/rmaps/base.
 Mapping read_mapping(std::string_view text) {
   Mapping mapping;
   const std::vector<std::string> words = split(lower_case(std::string(text)), ':');
   const bool is_count = words.size() >= kWordsOfCount && words[0] == "ppr";
   if (is_count && words[2] == "node") {
-    mapping.per_node = parse_integer(words[1], 1, kMostPerNode);
+    mapping.per_node = parse_integer(words[1], 1, kMostProcesses);
   }
   mapping.counts_objects = is_count && !mapping.per_node;
   const auto modifiers = modifiers_of(words, is_count ? kWordsOfCount : 1);
@@ -47,8 +55,6 @@ Mapping read_mapping(std::string_view text) {
 }
 
 // Translates each option of mpirun into settings and words for mpirun.
-
-namespace {
 
 /// A value that muster implements, and the setting for it; nullptr: no setting is needed.
 struct OwnSetting {
@@ -87,6 +93,11 @@ constexpr const char* kDaemons = ": muster itself decides how daemons start";
 
 constexpr std::string_view kMappingParameter = "rmaps_base_mapping_policy";
 constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
+
+/// True for "orte_default_hostfile" and its name in Open MPI 5.
+bool is_hostfile_parameter(std::string_view name) {
+  return name == "orte_default_hostfile" || name == "prte_default_hostfile";
+}
 
 /// True for options of which muster implements only some values.
 bool has_own_values(const std::string& name) {
@@ -247,6 +258,9 @@ std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& type
   return meaning.is_passed ? as_words(t, typed) : std::vector<std::string>();
 }
 
+namespace {
+
+/// The given option, if any, that allows more processes than slots.
 std::optional<Sourced<std::string>> find_oversubscription(const Translation& t) {
   const auto one = std::ranges::find_if(t.typed, may_oversubscribe);
   if (one != t.typed.end()) {
@@ -262,14 +276,12 @@ std::optional<Sourced<std::string>> find_oversubscription(const Translation& t) 
   return is_on ? std::optional(Sourced<std::string>{"1", from_variable(kVariable)}) : std::nullopt;
 }
 
+/// The given option, if any, that has mpirun fill the slots in a way that muster does not have.
 const TypedOption* find_own_placing(const Translation& t) {
-  const auto one = std::ranges::find_if(t.typed, places);
-  return one == t.typed.end() ? nullptr : &*one;
+  return first_of(t.typed, places);
 }
 
 // Reads the number of mpirun's processes and their hosts.
-
-namespace {
 
 using Text = Sourced<std::string>;
 
@@ -277,7 +289,7 @@ using Text = Sourced<std::string>;
 std::optional<Text> last_typed(const Translation& t, std::span<const std::string_view> names) {
   for (auto typed = t.typed.rbegin(); typed != t.typed.rend(); ++typed) {
     if (contains(names, typed->name)) {
-      return Text{typed->values.empty() ? "1" : typed->values.back(), from_flag(typed->source)};
+      return last_of(*typed);
     }
   }
   return std::nullopt;
@@ -307,9 +319,8 @@ constexpr std::array<const char*, 4> kAgents = {"OMPI_MCA_plm_rsh_agent", "PRTE_
 
 std::optional<Text> first_variable(const Translation& t, std::span<const char* const> names) {
   for (const char* const name : names) {
-    const auto value = t.snapshot.variable(name);
-    if (value && !value->empty()) {
-      return Text{*value, from_variable(name)};
+    if (auto value = find_given(t.snapshot, name)) {
+      return value;
     }
   }
   return std::nullopt;
@@ -370,9 +381,7 @@ Result<Counts> read_counts(const Translation& t) {
   static constexpr std::array<std::string_view, 2> kNames = {"np", "n"};
   Counts counts{last_typed(t, kNames), find_per_node(t)};
   for (const auto& count : {counts.all, counts.per_node}) {
-    if (count && !parse_integer(count->value, 1, kMostProcesses)) {
-      return wrong_value(*count, "a number of processes of at least 1");
-    }
+    TRY(count ? read_integer(*count, 1, kMostProcesses, "a number of processes of at least 1") : Result<int>(0));
   }
   return counts;
 }
@@ -424,10 +433,6 @@ void ignore_shell(Translation& t) {
 }
 
 }  // namespace
-
-bool is_hostfile_parameter(std::string_view name) {
-  return name == "orte_default_hostfile" || name == "prte_default_hostfile";
-}
 
 Result<> translate_placing(Translation& t, int others) {
   auto counts = TRY(read_counts(t));

@@ -3,6 +3,7 @@
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
+#include "compat/stale_variables.hpp"
 #include "environment/local_host.hpp"
 #include "options/readers.hpp"
 #include "platforms/platform.hpp"
@@ -140,11 +141,8 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
 
 /// Fails for a simulated rank that is not below the size of the job.
 Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::string>& size) {
-  const auto number = parse_integer(rank.value, 0, 10'000'000);
-  if (!number) {
-    return wrong_value(rank, "a rank such as 0, or -1 for all of this node");
-  }
-  if (*number < *parse_integer(size.value, 1, 10'000'000)) {
+  const int number = TRY(read_integer(rank, 0, 10'000'000, "a rank such as 0, or -1 for all of this node"));
+  if (number < *parse_integer(size.value, 1, 10'000'000)) {
     return {};
   }
   const bool is_default = size.source.kind == SourceKind::Default;
@@ -160,20 +158,16 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   t.set("mode", {"msrun-simulation", level.source});
   t.set("set:sim_level", level);
   // Size of the simulated job. If a variable asks for the dry run, RANK_SIZE may hold the size.
-  const auto exported = t.snapshot.variable("RANK_SIZE");
-  const Sourced<std::string> size = !find_set(t, "sim-level") && exported && !exported->empty()
-                                        ? Sourced<std::string>{*exported, from_variable("RANK_SIZE")}
-                                        : or_default(t, "worker-num", kDefaultWorkers);
+  const auto exported = find_set(t, "sim-level") ? std::nullopt : find_given(t.snapshot, "RANK_SIZE");
+  const Sourced<std::string> size = exported ? *exported : or_default(t, "worker-num", kDefaultWorkers);
   TRY(read_count(size));
   t.set("set:worker_num", size);
   t.settings.erase("total-workers");
   t.settings.erase("set:cluster_time_out");  // a dry run has no cluster
   t.set("nnodes", {"1", level.source});
   t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
-  auto rank = find_set(t, "sim-rank-id");
-  if (const auto inherited = t.snapshot.variable("RANK_ID"); !rank && inherited && !inherited->empty()) {
-    rank = Sourced<std::string>{*inherited, from_variable("RANK_ID")};
-  }
+  const auto given = find_set(t, "sim-rank-id");
+  auto rank = given ? given : find_given(t.snapshot, "RANK_ID");
   if (!rank && workers.local > kMostSimulated) {
     t.line.notices.push_back("starting one process for rank 0, as msrun does: --local_worker_num is above " +
                              std::to_string(kMostSimulated));
@@ -252,10 +246,8 @@ Result<> translate_msrun(Translation& t) {
   const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
   const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
   const auto workers = Workers{TRY(read_count(total)), TRY(read_count(local))};
-  auto level = find_set(t, "sim-level");
-  if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL"); !level && inherited && !inherited->empty()) {
-    level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
-  }
+  const auto given = find_set(t, "sim-level");
+  const auto level = given ? given : find_given(t.snapshot, "MS_SIMULATION_LEVEL");
   t.settings.erase("set:sim_level");  // -1 means none
   TRY(level ? translate_simulation(t, *level, workers) : translate_nodes(t, workers));
   if (const auto seconds = t.find("cluster-time-out")) {

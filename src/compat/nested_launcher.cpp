@@ -2,6 +2,7 @@
 // reads a file; the others are pure.
 #include "compat/nested_launcher.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/known_launchers.hpp"
 #include "compat/spawn_calls.hpp"
@@ -244,11 +245,10 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
 });
 
 const Wrapper* find_wrapper(Strings words) {
-  const auto at = std::ranges::find_if(kWrappers, [&](const Wrapper& one) {
+  return first_of(kWrappers, [&](const Wrapper& one) {
     return !words.empty() && base_name(words[0]) == one.name &&
            (one.command.empty() || (words.size() > 1 && words[1] == one.command));
   });
-  return at == kWrappers.end() ? nullptr : &*at;
 }
 
 bool is_script(const std::string& word) {

@@ -158,11 +158,6 @@ constexpr const char* kLastCall = "30";
 constexpr const char* kOneNode = "the job has one node";
 constexpr const char* kPlugin = "PADDLE_XCCL_BACKEND";  ///< names the devices of a plugin: "npu"
 
-std::optional<Sourced<std::string>> find_variable(const Translation& t, const char* name) {
-  auto variable = sourced_variable(t.snapshot, name);
-  return variable && variable->value.empty() ? std::nullopt : variable;
-}
-
 Error only_original(const Sourced<std::string>& value, const std::string& expected) {
   return wrong_value(value, expected + ": start anything else by Paddle's own launcher");
 }
@@ -170,7 +165,7 @@ Error only_original(const Sourced<std::string>& value, const std::string& expect
 /// Fails for devices that muster cannot give to single workers.
 Result<> check_accelerators(const Translation& t) {
   for (const char* const name : {kPlugin, "XPU_VISIBLE_DEVICES", "XPULINK_VISIBLE_DEVICES"}) {
-    const auto sign = find_variable(t, name);
+    const auto sign = find_given(t.snapshot, name);
     if (sign && sign->value != "npu") {
       return only_original(*sign, "devices of NVIDIA, Ascend or AMD");
     }
@@ -193,7 +188,7 @@ Result<> check_kind(const Translation& t) {
                  "the script is 'run_check', which is a test of Paddle's own launcher: start it without muster"};
   }
   for (const char* const name : {"PADDLE_SERVERS_ENDPOINTS", "PADDLE_TRAINERS_ENDPOINTS"}) {
-    if (const auto servers = find_variable(t, name)) {
+    if (const auto servers = find_given(t.snapshot, name)) {
       return only_original(*servers, "no parameter servers");
     }
   }
@@ -203,7 +198,7 @@ Result<> check_kind(const Translation& t) {
 /// The node's rank. PADDLE_TRAINER_ID wins over --rank, and the variable of --rank wins over both.
 std::optional<Sourced<std::string>> find_rank(Translation& t) {
   auto rank = t.find("rank");
-  auto trainer = find_variable(t, "PADDLE_TRAINER_ID");
+  auto trainer = find_given(t.snapshot, "PADDLE_TRAINER_ID");
   const bool is_stronger = rank && rank->source.kind == SourceKind::Variable;
   if (trainer && !is_stronger && !trainer->value.starts_with('-')) {
     if (rank && rank->value != trainer->value) {
@@ -236,7 +231,7 @@ Result<> translate_paddle_master(Translation& t) {
 
 /// Index of this node in a list: by POD_IP or --host, else by its own addresses.
 std::optional<std::size_t> find_place(const Translation& t, const std::vector<std::string>& ips) {
-  const auto pod = find_variable(t, "POD_IP");
+  const auto pod = find_given(t.snapshot, "POD_IP");
   const auto host = pod ? pod : t.find("host");
   auto here = std::ranges::find(ips, host ? host->value : t.snapshot.host_name);
   if (here == ips.end()) {
@@ -288,8 +283,7 @@ Result<> translate_nodes(Translation& t) {
   if (!t.find("nnodes") && !t.line.settings.has("nnodes") && (rank || t.find("master"))) {
     t.set("nnodes", {"1", default_of(kLaunch)});
   }
-  const auto nodes = t.settings.find("nnodes");
-  if (nodes != t.settings.end() && nodes->second.value == "1") {
+  if (value_at(t.settings, "nnodes").value == "1") {
     t.ignore_flag("master", kOneNode);
     t.ignore_flag("rank", kOneNode);
     return {};
@@ -307,8 +301,7 @@ void translate_paddle_restarts(Translation& t) {
   } else {
     t.ignore_flag("max-restart", "without --elastic_level nothing is started again");
   }
-  const auto nodes = t.settings.find("nnodes");
-  if (nodes != t.settings.end() && nodes->second.value.find(':') != std::string::npos) {
+  if (value_at(t.settings, "nnodes").value.find(':') != std::string::npos) {
     t.set("last-call", t.find("elastic-timeout").value_or(Sourced<std::string>{kLastCall, default_of(kLaunch)}));
   } else {
     t.ignore_flag("elastic-timeout", "it needs --nnodes MIN:MAX");
@@ -348,7 +341,7 @@ Result<> export_backend(Translation& t, int count) {
     t.export_variable("PADDLE_DISTRI_BACKEND", *backend);
   } else if (count == 0) {
     t.export_variable("PADDLE_DISTRI_BACKEND", {"gloo", default_of(kLaunch)});
-  } else if (const auto plugin = find_variable(t, kPlugin)) {
+  } else if (const auto plugin = find_given(t.snapshot, kPlugin)) {
     t.export_variable("PADDLE_DISTRI_BACKEND", {"xccl", plugin->source});
   }
   return {};
@@ -366,7 +359,7 @@ Result<> export_devices(Translation& t) {
 }
 
 Result<> export_rest(Translation& t) {
-  const auto variable = find_variable(t, "PADDLE_AUTO_CLUSTER");
+  const auto variable = find_given(t.snapshot, "PADDLE_AUTO_CLUSTER");
   const auto cluster = variable ? variable : t.find("auto-cluster-config");
   const auto is_on = cluster ? parse_boolean(cluster->value) : std::optional(false);
   if (!is_on) {

@@ -1,6 +1,7 @@
 // Reads numbers and variables as Python launchers do, drops stale variables, and translates host device numbers.
 #include "compat/stale_variables.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/tokens.hpp"
 #include "environment/accelerators.hpp"
@@ -55,10 +56,8 @@ namespace {
 /// more variables than options.
 void name_misspelled(const CompatLauncher& compat, const Snapshot& snapshot, std::vector<std::string>& notices) {
   const std::string prefix = compat.variables;
-  std::vector<std::string> known;
-  for (const CompatOption& option : compat.options()) {
-    known.push_back(variable_spelling(dashed(option.name)));
-  }
+  const auto known =
+      mapped(compat.options(), [](const CompatOption& option) { return variable_spelling(dashed(option.name)); });
   for (const auto& [variable, value] : snapshot.variables) {
     if (prefix != "PET_" || !variable.starts_with(prefix)) {
       continue;
@@ -154,6 +153,11 @@ std::string nodes_of(const Translation& t) {
   return own ? own->value : "";
 }
 
+std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable) {
+  const auto value = variable == nullptr ? std::nullopt : sourced_variable(snapshot, variable);
+  return value && !value->value.empty() ? value : std::nullopt;
+}
+
 bool is_one(const std::string& nodes) {
   return nodes == "1" || nodes == "1:1";
 }
@@ -197,12 +201,7 @@ bool are_numbers(const std::vector<std::string>& names) {
 }  // namespace
 
 std::vector<std::string> device_numbers(int count) {
-  std::vector<std::string> numbers;
-  numbers.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    numbers.push_back(std::to_string(i));
-  }
-  return numbers;
+  return mapped(std::views::iota(0, count), [](int number) { return std::to_string(number); });
 }
 
 std::vector<std::string> shown_devices(const Snapshot& snapshot) {

@@ -20,6 +20,9 @@ void drop_stale_variables(Translation& translation, bool is_about_nodes);
 /// The number of nodes by the translation, else by muster's own options; empty: neither says it.
 std::string nodes_of(const Translation& translation);
 
+/// The variable's value, unless it is empty or `variable` is nullptr.
+std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable);
+
 /// True for "1" and "1:1".
 bool is_one(const std::string& nodes);
 

@@ -2,6 +2,7 @@
 #include "compat/tokens.hpp"
 
 #include "base/display_text.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "options/help_text.hpp"
 #include "options/syntax.hpp"
@@ -46,13 +47,10 @@ std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat, 
 
 /// The option for which `option` is another name, or `option` itself.
 const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& option) {
-  if (option.same_as == nullptr) {
-    return option;
-  }
-  const auto options = compat.options();
-  const auto itself = std::ranges::find_if(
-      options, [&](const CompatOption& one) { return std::string_view(one.name) == option.same_as; });
-  return itself == options.end() ? option : *itself;
+  const CompatOption* const itself = first_of(compat.options(), [&](const CompatOption& one) {
+    return option.same_as != nullptr && std::string_view(one.name) == option.same_as;
+  });
+  return itself == nullptr ? option : *itself;
 }
 
 void take(Typed& typed, const CompatLauncher& compat, const CompatOption& option) {
@@ -135,17 +133,13 @@ std::optional<Typed> find_short(const CompatLauncher& compat, const OptionTable*
 
 std::optional<std::string> nearest_of(const CompatLauncher& compat, const std::string& typed, const OptionTable* own) {
   const std::string bare = name_in(with_ascii_twins(typed));
-  std::vector<std::string> names;
-  for (const CompatOption& option : compat.options()) {
-    names.push_back(dashed(option.name));
-  }
+  const auto names = mapped(compat.options(), [](const CompatOption& option) { return dashed(option.name); });
   const auto nearest = nearest_name(bare, names);
   if (!nearest) {
     const auto of_muster = own != nullptr ? own->nearest(bare) : std::nullopt;
     return of_muster && find_own(own, *of_muster) != nullptr ? of_muster : std::nullopt;
   }
-  const auto at = std::ranges::find(names, *nearest) - names.begin();
-  return compat.options()[static_cast<std::size_t>(at)].name;
+  return first_of(compat.options(), [&](const CompatOption& one) { return dashed(one.name) == *nearest; })->name;
 }
 
 /// The error for a beginning such as "--log" that several options have.
@@ -244,11 +238,10 @@ Result<> check_program(const Tokens& read, const CompatLauncher& compat, const O
     return {};
   }
   const auto find_name = [&](const std::string& typed) -> std::optional<std::string> {
-    const auto options = compat.options();
-    const auto found = std::ranges::find_if(options, [&](const CompatOption& option) {
+    const CompatOption* const found = first_of(compat.options(), [&](const CompatOption& option) {
       return option.argument != nullptr && dashed(option.name) == typed;
     });
-    return found != options.end()            ? std::optional<std::string>(found->name)
+    return found != nullptr                  ? std::optional<std::string>(found->name)
            : find_own(own, typed) != nullptr ? std::optional(typed)
                                              : std::nullopt;
   };

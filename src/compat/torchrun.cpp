@@ -161,8 +161,7 @@ void default_nodes(Translation& t) {
 
 /// True if the job has one node. Without an option the platform decides.
 bool is_one_node(const Translation& t) {
-  const auto platform = t.settings.find("platform");
-  if (platform != t.settings.end() && platform->second.value == "single") {
+  if (value_at(t.settings, "platform").value == "single") {
     return true;
   }
   const std::string nodes = nodes_of(t);

@@ -1,4 +1,5 @@
 // Lists torchrun's options, of torch 2.13 and later, with the keys of its --rdzv-conf, and what each becomes.
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 
@@ -115,16 +116,11 @@ std::span<const CompatOption> torch_launch_options() {
 namespace {
 
 const CompatOption* find_key(std::string_view name) {
-  const auto keys = rendezvous_keys();
-  const auto at = std::ranges::find_if(keys, [&](const CompatOption& key) { return name == key.name; });
-  return at == keys.end() ? nullptr : &*at;
+  return first_of(rendezvous_keys(), [&](const CompatOption& key) { return name == key.name; });
 }
 
 std::string unknown_key(const std::string& source, const std::string& name) {
-  std::vector<std::string> names;
-  for (const CompatOption& key : rendezvous_keys()) {
-    names.emplace_back(key.name);
-  }
+  const auto names = mapped(rendezvous_keys(), [](const CompatOption& key) { return std::string(key.name); });
   const auto nearest = nearest_name(name, names);
   return "ignoring " + name + " in " + source + ": torchrun knows no such key" +
          (nearest ? "; did you mean " + *nearest + "?" : "");
@@ -184,12 +180,8 @@ Result<> translate_keep_alive(Translation& t, const Values& values) {
   std::optional<Source> source;
   for (const auto& [name, otherwise] : {std::pair("keep_alive_interval", 5), std::pair("keep_alive_max_attempt", 3)}) {
     const auto value = values.find(name);
-    const auto number =
-        value == values.end() ? std::optional(otherwise) : parse_integer(value->second.value, 1, kMostSeconds);
-    if (!number) {
-      return wrong_value(value->second, "a number from 1 to " + std::to_string(kMostSeconds));
-    }
-    product *= *number;
+    product *= TRY(value == values.end() ? Result<int>(otherwise)
+                                         : read_number_within(value->second, 1, kMostSeconds, "a number"));
     source = value == values.end() ? source : std::optional(value->second.source);
   }
   if (source) {
