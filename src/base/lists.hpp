@@ -19,7 +19,7 @@ auto* first_of(const List& list, const Condition& condition) {
   return at == std::ranges::end(list) ? nullptr : std::to_address(at);
 }
 
-/// What the function, or the member, gives for each item, in the order of the list.
+/// Returns the results of the function, or the members, of all items in the order of the list.
 template <typename List, typename Function>
 auto mapped(const List& list, const Function& function) {
   std::vector<std::remove_cvref_t<std::invoke_result_t<Function, std::ranges::range_reference_t<const List>>>> results;
