@@ -46,7 +46,7 @@ std::string problem_of_parents(const std::filesystem::path& place) {
     }
     const bool is_trusted = status.st_uid == 0 || status.st_uid == ::geteuid();
     if (!is_trusted || is_open_to_renames(status)) {
-      return "other users can exchange what is in '" + there.string() + "'";
+      return "other users can replace files in '" + there.string() + "'";
     }
     if (there == there.root_path()) {
       return "";

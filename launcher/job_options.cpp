@@ -133,7 +133,8 @@ Result<ConsoleTimes> read_console_times(const Sourced<std::string>& given) {
   const auto read = read_word<"off, relative, utc or local", ConsoleTime::Off, ConsoleTime::Relative, ConsoleTime::Utc,
                               ConsoleTime::Local>(form);
   if (!read) {
-    return wrong_value(given, "off, relative, utc or local, and behind it ,workers if their lines are to have it, too");
+    return wrong_value(
+        given, "off, relative, utc or local, optionally followed by ,workers for the lines of the workers, too");
   }
   times.clock.form = *read;
   return times;

@@ -44,7 +44,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "Name of the job. Agents whose jobs have different names do not join each other. Default: what the platform "
      "says, else none."},
     {"module", "NAME", "Job",
-     "Run this Python module, as python3 -m does. The words behind NAME are the arguments of the module.", kReadByCode,
+     "Run this Python module, as python3 -m does. The words after NAME are the arguments of the module.", kReadByCode,
      nullptr, 'm'},
     {"no-python", nullptr, "Job", "Execute a .py file directly instead of passing it to Python."},
     {"platform", "NAME", "Job",
@@ -98,7 +98,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      "File with the addresses of this node's Ascend devices, for a generated rank table: /etc/hccn.conf, or the "
      "output of hccn_tool. Default: /etc/hccn.conf."},
     {"inputs-timeout", "SECONDS", "Job",
-     "How long the start waits for files that others write, such as a rank table. Default: 600.",
+     "How long the start waits for files that other programs write, such as a rank table. Default: 600.",
      kInto<&GangOptions::inputs_timeout, read_seconds>},
     {"rank-table-timeout", "SECONDS", "Job", "How long the start waits for the rank table. Default: --inputs-timeout.",
      kInto<&GangOptions::inputs_timeout, read_seconds>},

@@ -19,14 +19,14 @@ constexpr const char* kIntroduction =
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
        muster explain CODE|'MESSAGE'        what an exit code or a message means, and what to do
-       muster check ranktable FILE          what is wrong with a rank table (--help behind it)
-       muster status|stacks|stop|suspend    about a job that runs here (--help behind it)
-       muster last [N]                      the reports of this user's last jobs (--help behind it)
+       muster check ranktable FILE          what is wrong with a rank table (--help after it)
+       muster status|stacks|stop|suspend    about a job that runs here (--help after it)
+       muster last [N]                      the reports of this user's last jobs (--help after it)
        muster dump                          another name of muster stacks
-       muster doctor [--json]               what this system allows (--help behind it)
-       muster token                         a secret for the links of a job (--help behind it)
-       muster render KIND ... -- program    a manifest or a batch script (--help behind it)
-       muster torchrun|msrun|mpirun ...     that launcher's own command line (--help behind it)
+       muster doctor [--json]               what this system allows (--help after it)
+       muster token                         a secret for the links of a job (--help after it)
+       muster render KIND ... -- program    a manifest or a batch script (--help after it)
+       muster torchrun|msrun|mpirun ...     that launcher's own command line (--help after it)
 
 Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
 process per accelerator the way the framework expects, watches them, and says what happened.
@@ -76,8 +76,8 @@ constexpr const char* kRenderIntroduction =
        muster render --check-fit FILE [--pods FILE] --nodes N [options]
 
 Prints a manifest that starts one agent of muster on each node, all of them or none, and that does
-with the job's exit code what docs/interfaces.md advises. What stands behind '--' is what would stand
-behind 'muster': options of muster, a program, its arguments. They arrive as they are, byte for byte.
+with the job's exit code what docs/interfaces.md advises. What stands after '--' is what would stand
+after 'muster': options of muster, a program, its arguments. They arrive as they are, byte for byte.
 
 Kinds:
   volcano      a Job of Volcano

@@ -48,8 +48,8 @@ Result<> limit_nodes(Sourced<std::vector<GivenHost>>& hosts, const Settings& set
   const auto listed = static_cast<int>(hosts.value.size());
   const auto count = parse_integer(nodes->value, 1, listed);
   if (!count) {
-    return wrong_value(
-        *nodes, "a number up to " + std::to_string(listed) + ", as " + hosts.source.name + " lists so many hosts");
+    return wrong_value(*nodes,
+                       "a number up to " + std::to_string(listed) + ", the number of hosts in " + hosts.source.name);
   }
   hosts.value.resize(static_cast<std::size_t>(*count));
   return {};
@@ -180,7 +180,7 @@ LauncherExitReport make_words(const Options& options, const std::optional<Report
 Result<> check_alone(const Settings& settings, const Options& options, const Snapshot& snapshot) {
   if (options.is_worker_already) {
     return contradict(list_of(settings), {snapshot.variable("LOCAL_RANK").value_or(""), from_variable("LOCAL_RANK")},
-                      "this is a worker of another launcher's already; leave the list of hosts out");
+                      "this is already a worker of another launcher; leave the list of hosts out");
   }
   for (const char* const name : kSetByList) {
     if (const auto setting = settings.find(name)) {

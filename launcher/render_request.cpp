@@ -59,7 +59,7 @@ constexpr auto kTable = std::to_array<Option>({
      "For all else: YAML with 'metadata' or 'spec' of a pod, merged into each pod. Maps merge, and null takes a key "
      "away; lists of things with a name merge by it (volume mounts by their path), tolerations are added, other lists "
      "are replaced; another source of a variable or volume replaces the old one; the container is 'muster' in each "
-     "kind. For a script: lines, put behind its directives.",
+     "kind. For a script: lines, put after its directives.",
      kInto<&ManifestRequest::patch_name, read_file_name>},
     {"env", "NAME=VALUE ...", "Each node", "Variable of the agents and the workers.",
      kAppend<&ManifestRequest::environment, render::read_variable>},
@@ -171,7 +171,7 @@ Result<std::string> read_kind(const Settings& settings) {
   const auto& kinds = render::manifest_kinds();
   const auto kind = settings.find(kRenderKind);
   if (!kind) {
-    return missing(kRenderKind, "write one of " + join(kinds, ", ") + " behind 'muster render'");
+    return missing(kRenderKind, "write one of " + join(kinds, ", ") + " after 'muster render'");
   }
   const std::string found = render::kind_of(kind->value);
   if (found.empty()) {
@@ -264,9 +264,9 @@ Result<> check_time_limit(const ManifestRequest& request, const Settings& settin
   if (!render::is_script(request.kind) || !request.time_limit || *request.time_limit > notice) {
     return {};
   }
-  return wrong_value(
-      *settings.find("time-limit"),
-      "more than " + std::to_string(notice) + " seconds: so long before it the job is asked to end, by --grace");
+  return wrong_value(*settings.find("time-limit"),
+                     "more than " + std::to_string(notice) +
+                         " seconds: muster asks the job to end that long before the limit (--grace)");
 }
 
 /// Fails if the arguments behind '--' make each node a job of its own.
@@ -276,7 +276,7 @@ Result<> check_nodes_behind(const Settings& settings, int nodes) {
   const std::string wanted = std::to_string(nodes);
   const auto refusal = [&](const Sourced<std::string>& given, const std::string& what) {
     return Error{ErrorKind::BadUsage,
-                 "behind '--' the job has " + what + " by " + given.source.name + ", but --nodes is '" + wanted + "'"};
+                 "after '--' the job has " + what + " by " + given.source.name + ", but --nodes is '" + wanted + "'"};
   };
   if (count && split(count->value, ':').back() != wanted) {
     return refusal(*count, count->value + (count->value == "1" ? " node" : " nodes"));
@@ -292,7 +292,7 @@ Result<> check_alike(const Settings& settings) {
   for (const char* const name : {"node-rank", "master-addr", "hosts", "hostfile", "token-file"}) {
     if (const auto given = settings.find(name)) {
       return Error{ErrorKind::BadUsage,
-                   given->source.name + " stands behind '--', but the platform tells each node that; leave it out"};
+                   given->source.name + " stands after '--', but the platform tells each node that; leave it out"};
     }
   }
   return {};
@@ -302,18 +302,18 @@ Result<> check_alike(const Settings& settings) {
 Result<> check_words(const ManifestRequest& request) {
   if (request.arguments.empty()) {
     return request.kind == "dockerfile" ? Result<>()
-                                        : missing("the program", "it stands behind '--', with its arguments");
+                                        : missing("the program", "it stands after '--', with its arguments");
   }
   const auto settings = read_settings_of(request.arguments);
   if (!settings) {
-    return Error{ErrorKind::BadUsage, "behind '--': " + settings.error().message};
+    return Error{ErrorKind::BadUsage, "after '--': " + settings.error().message};
   }
   constexpr auto kRenderOptions = std::to_array<std::pair<const char*, const char*>>(
       {{"grace", "--grace"}, {"nnodes", "--nodes"}, {"master-port", "--port"}});
   for (const auto& [theirs, ours] : kRenderOptions) {
     if (const auto given = settings->find(theirs)) {
       return Error{ErrorKind::BadUsage, given->source.name +
-                                            " stands behind '--', but the manifest has to agree with it; give " + ours +
+                                            " stands after '--', but the manifest has to agree with it; give " + ours +
                                             " in front of '--'"};
     }
   }
@@ -401,7 +401,7 @@ Result<> check_script(const ManifestRequest& request) {
   return {};
 }
 
-/// The workers of each node where no devices say so: what stands behind '--', else 1.
+/// The workers of each node where no devices say so: what stands after '--', else 1.
 int workers_behind(const ManifestRequest& request) {
   constexpr int kMost = 4'096;
   const auto settings = read_all_settings_of(request.arguments);

@@ -347,7 +347,7 @@ Result<> check_first_word(const std::vector<std::string>& tokens) {
     return {};
   }
   return Error{ErrorKind::BadUsage, "'" + tokens.front() + "' is no command of muster; write 'muster --" +
-                                        tokens.front() + "', and put a program of that name behind '--'"};
+                                        tokens.front() + "', and put a program of that name after '--'"};
 }
 
 /// The command in the first word; empty if it is none.
@@ -434,7 +434,7 @@ Result<> read_options_line(CommandLine& line, std::span<const std::string> token
   for (const std::string& token : tokens) {
     if (!is_value && !token.starts_with('-')) {
       return Error{ErrorKind::BadUsage,
-                   "'" + token + "' is nothing that muster " + subcommand.name + " takes; it has options only"};
+                   "'" + token + "' is not a word that muster " + subcommand.name + " takes; it has only options"};
     }
     const Option* const option =
         !is_value && token.starts_with("--") ? table.find(with_dashes(token).substr(2)) : nullptr;

@@ -165,7 +165,7 @@ void AttemptLog::on_asked_to_end(const EndRequest& request) {
 
 void AttemptLog::on_late_request(const TellGrace& request, std::chrono::nanoseconds left) {
   log_info(signal_name(request.signal) + (request.is_repeated ? " received again" : " received") +
-           ": what was asked to end keeps its time, " + seconds_of(left) + " left; " +
+           ": the processes that were asked to end keep their time, " + seconds_of(left) + " left; " +
            (request.is_repeated ? "" : "another ") + "SIGINT (Ctrl-C) kills now");
 }
 

@@ -183,7 +183,7 @@ std::string problem_of_store(const std::string& store) {
   if (status.st_uid != 0 && status.st_uid != ::geteuid() && status.st_uid != shown_owner(store)) {
     return "'" + store + "' belongs to user " + std::to_string(status.st_uid) + ": name a folder of yours";
   }
-  return is_open_to_renames(status) ? "other users can exchange what is in '" + store + "' (chmod go-w, or +t)" : "";
+  return is_open_to_renames(status) ? "other users can replace files in '" + store + "' (chmod go-w, or +t)" : "";
 }
 
 Result<> probe_store(const std::string& store) {

@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kTimeToAnswer{10};
 constexpr std::chrono::milliseconds kTimeToEnd{300};
 constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
 constexpr const char* kTooLate = "has not ended in time, and was killed";
-constexpr const char* kNoAnswer = "has not told how it ended: the process of muster that ran it was killed";
+constexpr const char* kNoAnswer = "has not reported how it ended: the process of muster that ran it was killed";
 
 /// The last line that is not blank, for messages.
 std::string shown_last_line(std::string_view output) {

@@ -55,7 +55,7 @@ void LauncherLink::on_readable() {
   while (words_.is_open()) {
     const auto frame = next_frame(reader_);
     if (!frame) {
-      lose("the launcher of the job is none: " + frame.error().message);
+      lose("this is not the launcher of a job: " + frame.error().message);
     } else if (!*frame) {
       break;
     } else {

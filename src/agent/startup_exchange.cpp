@@ -30,7 +30,7 @@ void warn_of_shared_server(const rank_table::Table& table, std::size_t own) {
   if (pods > 1) {
     log_info(count_of(pods, "pod") + " of the rank table share the server '" + server +
              "', which can have one pod_ip: MindSpore's scheduler finds only the ranks of the first pod, "
-             "and gives the other pods ranks that may not be those of the table");
+             "and perhaps gives the other pods other ranks than the table");
   }
 }
 

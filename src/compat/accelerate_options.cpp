@@ -20,7 +20,7 @@ constexpr const char* kOld = "accelerate itself finds the device";
 
 constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"config_file", '\0', "FILE", Same,
-     "A value of the file counts if no option on the line gives it. Without this option muster reads the "
+     "A value of the file applies if no option on the line gives it. Without this option muster reads the "
      "default file, if it exists."},
     {"num_processes", '\0', "N", Better,
      "Number of workers of the whole job, over all machines. Without this option, each machine starts one worker for "
@@ -38,7 +38,7 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
      "static c10d etcd etcd-v2"},
     {"rdzv_conf", '\0', "KEY=VALUE,...", Better, "Does the same as torchrun's --rdzv-conf."},
     {"max_restarts", '\0', "N", Better,
-     "The number counts for the whole job and not for each agent; all nodes restart together.", "max-restarts"},
+     "The number applies to the whole job and not to each agent; all nodes restart together.", "max-restarts"},
     {"monitor_interval", '\0', "SECONDS", Ignored, "muster does not poll; it sees at once that a worker ends"},
     {"tee", 't', "WHAT", Better, "Does the same as torchrun's --tee. muster always writes whole lines.", "tee"},
     {"log_dir", '\0', "DIR", Same,

@@ -65,7 +65,7 @@ Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclu
   for (const std::string& name : split(names.value, ',')) {
     const auto at = std::ranges::find_if(list.entries, [&](const ListedHost& one) { return one.host == name; });
     if (at == list.entries.end()) {
-      return wrong_value(names, "hosts of " + list.source.name + ", and '" + name + "' is none");
+      return wrong_value(names, "hosts of " + list.source.name + ", and '" + name + "' is not one of them");
     }
     chosen.push_back(*at);
     if (is_exclusion) {

@@ -126,15 +126,15 @@ muster's own options can be given here as well, such as --report FILE, --gang-ti
 const char* rules_of(Syntax syntax) {
   switch (syntax) {
     case Syntax::Argparse:
-      return "Nothing behind the script is read as an option. A beginning\n"
+      return "Nothing after the script is read as an option. A beginning\n"
              "that only one option has is that option.\n";
     case Syntax::Click:
-      return "An option behind the script is still one, unless '--' stands\n"
+      return "An option after the script is still one, unless '--' stands\n"
              "before it; options cannot be abbreviated.\n";
     case Syntax::OpenMpi:
       break;
   }
-  return "Nothing behind the program is read as an option, and an\n"
+  return "Nothing after the program is read as an option, and an\n"
          "option cannot be abbreviated.\n";
 }
 

@@ -76,7 +76,7 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     option("ssh-identity-file", 'i', "FILE", Same, "Does the same as --remote-shell 'ssh -i FILE'."),
     set(option("start-timeout", '\0', "SECONDS", Better,
                "How long muster waits for all nodes. Without this option muster reads HOROVOD_START_TIMEOUT. If both "
-               "are missing, the default of --gang-timeout counts, not 30."),
+               "are missing, the default of --gang-timeout applies, not 30."),
         "gang-timeout"),
     option("network-interfaces", '\0', "LIST", Same, "OMPI_MCA_btl_tcp_if_include and NCCL_SOCKET_IFNAME."),
     alias(option("network-interface", '\0', "LIST", Same,
@@ -88,8 +88,8 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     set(option("verbose", '\0', nullptr, Same, "muster says more."), "verbose"),
     set(option("version", 'v', nullptr, Better, "The version of muster."), "version"),
     option("config-file", '\0', "FILE", Same,
-           "A file in YAML or JSON. An option on the line takes precedence over the file, in front of --config-file or "
-           "behind it."),
+           "A file in YAML or JSON. An option on the line takes precedence over the file, before --config-file or "
+           "after it."),
     option("mpi-args", '\0', "OPTIONS", Same, kOfMpirun),
     option("binding-args", '\0', "OPTIONS", Same, kOfMpirun),
     exports("tcp", nullptr, "NCCL_IB_DISABLE"),

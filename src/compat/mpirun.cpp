@@ -76,11 +76,11 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     passed("prtemca", '\0', "NAME VALUE"),
     shared("bind-to", "WHAT", Better,
            "With none, the default, muster binds no rank. With core, each rank gets a share of the cores. With socket, "
-           "numa or l3cache, muster binds each rank to one of these. muster hands all other values to mpirun."),
+           "numa or l3cache, muster binds each rank to one of these. muster passes all other values to mpirun."),
     shared("map-by", "HOW", Better,
-           "slot is the default. ppr:N:node means N processes on each node. OVERSUBSCRIBE behind a colon means the "
-           "same as --oversubscribe. muster hands all other values to mpirun."),
-    shared("rank-by", "HOW", Better, "muster itself does slot, and hands all other values to mpirun."),
+           "slot is the default. ppr:N:node means N processes on each node. OVERSUBSCRIBE after a colon means the "
+           "same as --oversubscribe. muster passes all other values to mpirun."),
+    shared("rank-by", "HOW", Better, "muster itself places ranks by slot, and passes all other values to mpirun."),
     shared("byslot", nullptr, Same, "muster places ranks by slot even without this option."),
     passed("bynode", '\0', nullptr),
     shared("allow-run-as-root", nullptr, Same, "muster never asks whether root may run the program."),
@@ -93,7 +93,7 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
            "The name of a file has the attempt and the rank. If muster starts mpirun, mpirun writes its own files as "
            "well."),
     shared("stdin", "WHO", Better,
-           "Rank 0, another rank of the same node, or none. muster hands the value all to mpirun. Standard input does "
+           "Rank 0, another rank of the same node, or none. muster passes the value all to mpirun. Standard input does "
            "not reach other hosts."),
     shared("quiet", nullptr, Same, "muster prints little even without this option."),
     shared("q", nullptr, Same, "muster prints little even without this option."),
@@ -227,7 +227,7 @@ Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>
   for (const TypedOption& typed : options) {
     if (!typed.option->is_passed && !is_count(typed.name) && typed.name != "x") {
       return Error{ErrorKind::BadUsage,
-                   typed.source + " is behind ':', expected it in front of the first program: it is for all of them"};
+                   typed.source + " is after ':', expected it in front of the first program: it is for all of them"};
     }
     if (is_count(typed.name)) {
       other.processes = parse_integer(typed.values.front(), 1, kMostProcesses).value_or(0);
@@ -242,7 +242,7 @@ Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>
 Result<OtherProgram> read_program(Translation& t, const Words& words) {
   const auto read = TRY(read_tokens(*t.line.compat, words, nullptr));
   if (read.program.empty()) {
-    return Error{ErrorKind::BadUsage, "there is no program behind ':'"};
+    return Error{ErrorKind::BadUsage, "there is no program after ':'"};
   }
   auto other = TRY(read_options(t, read.typed));
   if (other.processes == 0) {
@@ -287,7 +287,7 @@ Result<int> take_other_programs(Translation& t) {
 Result<> check_no_circle(const Translation& t) {
   return t.snapshot.has(mpi::variable::kShared)
              ? Result<>(Error{ErrorKind::NotExecutable,
-                              "muster has started mpirun, and what PATH has by that name leads back to muster; put the "
+                              "muster has started mpirun, but the mpirun in PATH leads back to muster; put the "
                               "folder of Open MPI's mpirun in front"})
              : Result<>();
 }

@@ -135,7 +135,7 @@ std::string check_nested_launcher(const NestedLauncher& own, const LaunchContext
   const std::string meant = "; for one job write " + intended_command(own, starts);
   return "'" + own.program + does + ", " + where +
          (starts.is_mode_given ? ", as the mode '" + starts.mode + "' was asked for" + meant
-                               : meant + ", or --mode " + starts.mode + " if it is meant so");
+                               : meant + ", or --mode " + starts.mode + " if you want this");
 }
 
 std::optional<std::string> read_script(const std::string& path) {

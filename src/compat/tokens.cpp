@@ -277,7 +277,7 @@ Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const Opti
     }
     return unknown_option(
         token, nearest_of(compat, token, own),
-        "'muster " + command_of(compat) + " --help' lists them, and a script that begins with a dash goes behind '--'");
+        "'muster " + command_of(compat) + " --help' lists them, and a script that begins with a dash goes after '--'");
   }
   if (compat.syntax != Syntax::Click) {
     return false;

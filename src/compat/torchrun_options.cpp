@@ -35,7 +35,7 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
      "The job has one node and a free port. muster ignores other options, and the platform, if they say "
      "how many nodes there are or where they meet."},
     {"max-restarts", '\0', "N", Better,
-     "The number counts for the whole job and not for each agent; all nodes restart together.", "max-restarts"},
+     "The number applies to the whole job and not to each agent; all nodes restart together.", "max-restarts"},
     {"monitor-interval", '\0', "SECONDS", Ignored, "muster does not poll; it sees at once that a worker ends"},
     {"start-method", '\0', "NAME", Ignored, "muster starts each worker as a separate program", nullptr,
      "spawn fork forkserver", true},

@@ -65,7 +65,7 @@ Result<PackEntry> read_entry(std::string_view line) {
   const auto mtime = parse_number<std::int64_t>(take_up_to(line, ' ').value_or(""), kDecimal);
   const std::string_view sha256 = take_up_to(line, ' ').value_or("");
   if (!size || !mode || *mode > kMostMode || !mtime || !is_sha256(sha256)) {
-    return bad_pack("a line of its index is none of ours");
+    return bad_pack("a line of its index is not one that muster writes");
   }
   if (*size > kMostEntryBytes) {
     return bad_pack("it has an entry of " + std::to_string(*size) + " bytes");

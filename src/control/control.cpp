@@ -206,7 +206,7 @@ std::string write_refusal(const std::string& why) {
 Result<json::object> parse_answer(std::string_view line) {
   auto object = parse_line(line);
   if (!object) {
-    return Error{ErrorKind::Incomplete, "the job gave an answer that is none: " + object.error().message};
+    return Error{ErrorKind::Incomplete, "the job gave an invalid answer: " + object.error().message};
   }
   const json::value* const ok = object->if_contains("ok");
   if (ok != nullptr && ok->is_bool() && ok->get_bool()) {

@@ -189,7 +189,7 @@ Result<FoundAgent> read_greeting(const Greeting& greeting) {
                      .named = named != nullptr && named->is_int64() ? static_cast<pid_t>(named->get_int64()) : -1},
                     ::geteuid(), see_process);
   if (!pid) {
-    return Error{ErrorKind::Incomplete, "'" + greeting.socket + "' is not of the muster that it says it is"};
+    return Error{ErrorKind::Incomplete, "'" + greeting.socket + "' does not belong to the muster that it names"};
   }
   FoundAgent agent;
   agent.socket = greeting.socket;
@@ -271,7 +271,7 @@ void limit_crowds(std::vector<Greeting>& greetings, Found& found) {
   });
   if (left_out > 0) {
     found.refusals.push_back(count_of(left_out, "run folder") + " of users with more than " +
-                             std::to_string(kMostOfOtherUser) + " were not looked at");
+                             std::to_string(kMostOfOtherUser) + " run folders were not looked at");
   }
 }
 

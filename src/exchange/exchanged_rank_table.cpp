@@ -46,7 +46,7 @@ Result<> check_mixture(const TablesOfNodes& all) {
     return {};
   }
   return Error{ErrorKind::BadData, whole_name_of(all.front()) + " " + first + ", and " + whole_name_of(*other) + " " +
-                                       kind_of(other->value) + ": expected the same of all nodes"};
+                                       kind_of(other->value) + ": expected the same on all nodes"};
 }
 
 /// Checks that each rank of the table is started by exactly one node.

@@ -34,7 +34,7 @@ AgentWatchdog::Act AgentWatchdog::check(const AgentHeartbeat& heartbeat, Instant
     grace_until_ = now + kSecondChance;  // this poll is late
   }
   if (heartbeat.lease.gone_by && now >= *heartbeat.lease.gone_by) {
-    why_ = "has not ended what other nodes take for gone";
+    why_ = "has not ended processes that other nodes believe to be gone";
     return Act::KillJob;
   }
   if (const auto end = end_of_lease(heartbeat); end && now >= *end) {

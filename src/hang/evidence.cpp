@@ -140,7 +140,7 @@ void read_group(const json::value& value, const std::string& host, std::size_t& 
   for (const json::value& entry : *entries) {
     if (auto rank = read_rank(entry)) {
       if (bytes > stack_bytes_left && !std::exchange(read.stack, {}).empty()) {
-        read.no_stack = "its node tells more than there is room for";
+        read.no_stack = "its node sends more stacks than muster can keep";
       }
       stack_bytes_left -= std::min(bytes_of(read.stack), stack_bytes_left);
       rank->host = host;

@@ -276,7 +276,7 @@ Result<InputTemplate> read_input(const json::value& value, const std::string& pa
     return place.error(path, "has both 'is' and 'until'");
   }
   if (input.adds_pod_addresses && !input.is_rank_table) {
-    return place.error(path, "adds to what is no rank table");
+    return place.error(path, "adds to an input that is not a rank table");
   }
   return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
 }

@@ -151,7 +151,7 @@ Result<> read_decides(RoleTemplate& role, const json::value& value, const std::s
   }
   role.decides_without = text.substr(kWithoutRole.size());
   if (!place.roles.contains(role.decides_without)) {
-    return place.error(path, "names the role '" + role.decides_without + "', which there is not");
+    return place.error(path, "names the role '" + role.decides_without + "', which does not exist");
   }
   return {};
 }

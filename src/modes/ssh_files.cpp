@@ -102,7 +102,7 @@ Result<std::string> client_config(const std::string& folder, const std::vector<S
     }
     const auto key = read_public_key(nodes[i].key);
     if (!key || !is_plain(nodes[i].address, ".-_:") || !is_plain(names[i], ".-_:")) {
-      return Error{ErrorKind::BadData, "what node " + std::to_string(i) + " says of itself cannot be used by ssh"};
+      return Error{ErrorKind::BadData, "ssh cannot use what node " + std::to_string(i) + " says about itself"};
     }
     text += "Host " + names[i] + "\n  HostName " + nodes[i].address + "\n  HostKeyAlias " + alias_of(i) + "\n  Port " +
             std::to_string(nodes[i].port) + "\n  User " + key->user + "\n";

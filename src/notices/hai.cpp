@@ -69,7 +69,7 @@ std::string exchange(int fd, const std::string& request) {
     return "it does not answer";
   }
   return parse_integer(trim(length), kLengthBytes, kMostAnswerBytes) ? std::string()
-                                                                     : "its answer has no length that can be";
+                                                                     : "its answer has an impossible length";
 }
 
 }  // namespace
@@ -163,16 +163,15 @@ void HaiFlag::on_suspended() {
     owner().note_source_done();
     return;
   }
-  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, kManagerTimeout,
-                   [this](const HelperTask::Answer& problem) {
-                     if (!problem || !problem->empty()) {
-                       log_warning(
-                           "HAI's manager does not know that the job is suspended, and may not "
-                           "start it again: " +
-                           describe_reply(problem));
-                     }
-                     owner().note_source_done();
-                   }});
+  farewell_.start(
+      {[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, kManagerTimeout,
+       [this](const HelperTask::Answer& problem) {
+         if (!problem || !problem->empty()) {
+           log_warning("HAI's manager does not know that the job is suspended, and perhaps does not start it again: " +
+                       describe_reply(problem));
+         }
+         owner().note_source_done();
+       }});
 }
 
 }  // namespace muster

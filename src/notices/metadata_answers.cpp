@@ -144,7 +144,7 @@ struct HttpReader::Parser {
 
   Result<HttpAnswer> take(const boost::system::error_code& error) {
     if (error || !http.is_done()) {
-      return unreadable("its answer is no whole one of HTTP");
+      return unreadable("its answer is not a complete HTTP answer");
     }
     auto message = http.release();
     return HttpAnswer{static_cast<int>(message.result_int()), std::move(message.body())};

@@ -100,7 +100,7 @@ Error unknown_own_option(const std::string& typed, const OptionTable& table) {
   }
   return unknown_option(
       typed, table.nearest(name),
-      "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes behind '--'");
+      "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes after '--'");
 }
 
 Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& table, Settings& settings) {

@@ -186,7 +186,7 @@ std::optional<std::string> describe_option_behind(
     }
     const auto name = token.starts_with("--") ? find(with_dashes(token).substr(2, token.find('=') - 2)) : std::nullopt;
     if (name) {
-      return "--" + *name + " stands behind the program and belongs to it; options of " + whose +
+      return "--" + *name + " stands after the program and belongs to it; options of " + whose +
              " go in front of the program";
     }
   }

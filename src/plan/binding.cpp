@@ -69,9 +69,9 @@ Result<std::vector<int>> exclusive_cpus(const Topology& topology, const std::vec
                                         const Source& source) {
   const CpuGroups cores = group_by(topology, cpus, &CpuPlace::core);
   if (cores.size() < neighbours.count) {
-    return Error{error_kind(source), source.name + " wants cores of its own for each process, but there are " +
-                                         count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
-                                         " of them on " + describe_nodes(nodes)};
+    return Error{error_kind(source), source.name + " wants cores of its own for each process, but the " +
+                                         std::to_string(neighbours.count) + " processes on " + describe_nodes(nodes) +
+                                         " have " + count_of(cores.size(), "core")};
   }
   return share_of_cores(cores, neighbours);
 }
@@ -197,9 +197,9 @@ Result<> check_memory(const BindingUnit& unit, const std::vector<int>& nodes, co
   if (missing.empty()) {
     return {};
   }
-  return refused(unit, "gives " + who + " the memory of NUMA node " + describe_ranges(missing) +
-                           ", but this process may use only that of " +
-                           (there.empty() ? "none that is known" : describe_ranges(there)));
+  return refused(unit, "gives " + who + " the memory of NUMA node " + describe_ranges(missing) + ", but " +
+                           (there.empty() ? "the NUMA nodes that this process may use are not known"
+                                          : "this process may use only that of " + describe_ranges(there)));
 }
 
 /// Applies the user's CPUs and memory for one process, which replace those of the form.

@@ -90,7 +90,7 @@ void add_start_notice(LaunchPlan& plan, const PlanInput& input, const std::strin
   }
   if (is_already_worker(snapshot)) {
     plan.notices.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
-                           "': this is a worker of another launcher's already, and starts a job of "
+                           "': this is already a worker of another launcher, and starts a job of "
                            "its own, as --nproc-per-node asks");
   }
 }
@@ -124,7 +124,9 @@ void add_binding_notice(LaunchPlan& plan, const JobRequest& job) {
   const bool is_bound =
       std::ranges::any_of(plan.workers, [](const WorkerPlan& worker) { return worker.binding.has_value(); });
   if (!is_bound) {
-    plan.notices.emplace_back("no process of this node is bound to CPUs: none stands for one accelerator, or is named");
+    plan.notices.emplace_back(
+        "no process of this node is bound to CPUs: muster binds a process only if it has exactly one accelerator, or "
+        "if an option names it");
   }
 }
 

@@ -51,7 +51,7 @@ Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot
     facts.node_rank = by_name;
   } else {
     facts.no_rank = runs_alone(hosts, own ? "this is the first, where the job's script runs alone"
-                                          : "this one, '" + snapshot.host_name + "', is none of them by its name");
+                                          : "this one, '" + snapshot.host_name + "', is not one of them by its name");
     facts.runs_alone = own.has_value();
     facts.may_be_by_hand = hosts.is_interactive;
   }
@@ -116,7 +116,7 @@ Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snaps
   const Sourced<int> here{tasks / hosts.value, {hosts.source.kind, "FLUX_JOB_SIZE / FLUX_JOB_NNODES"}};
   if (tasks % hosts.value != 0 || local_rank->value >= here.value) {
     return contradiction(*facts.nodes, hosts,
-                         "how many tasks there are on each node is not told: start as many on each, or one");
+                         "no variable says how many tasks each node has: start as many on each, or one");
   }
   facts.share = HostShare{*local_rank, here};
   if (hosts.value == 1) {
@@ -260,7 +260,8 @@ Result<> read_pbs(PlatformFacts& facts, const Snapshot& snapshot) {
                                "', which cannot be read on this host: start muster on all of them by muster --hostfile "
                                "$PBS_NODEFILE in the job's script, or give --nnodes and --node-rank"};
     facts.remark = "PBS_NODEFILE is '" + path.value +
-                   "', which cannot be read on this host; so the line is not compared with what pbs knows of this node";
+                   "', which cannot be read on this host; so muster does not compare the command line with what pbs "
+                   "knows about this node";
     return {};
   }
   BatchHosts hosts{TRY(read_node_file({file->second, path.source})), {}, "muster --hostfile $PBS_NODEFILE ..."};

@@ -24,7 +24,7 @@ constexpr PlatformVariables torch_job(const char* job_id) {
 }
 
 const Platform kAihc = {.name = "aihc",
-                        .sign_text = "AIHC_JOB_NAME beside RANK or WORLD_SIZE",
+                        .sign_text = "AIHC_JOB_NAME with RANK or WORLD_SIZE",
                         .signs = {.any = {"AIHC_JOB_NAME"}, .with_any = {"RANK", "WORLD_SIZE"}},
                         .variables = torch_job("AIHC_JOB_NAME")};
 
@@ -47,7 +47,7 @@ std::optional<std::string> find_pai_dlc_sign(const Snapshot& snapshot) {
 
 const Platform kPaiDlc = {
     .name = "pai-dlc",
-    .sign_text = "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a MASTER_ADDR that begins with dlc",
+    .sign_text = "NPROC_PER_NODE with DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a MASTER_ADDR that begins with dlc",
     .find_sign = find_pai_dlc_sign,
     .variables = torch_job("DLC_JOB_ID")};
 
@@ -101,7 +101,7 @@ Result<> read_tencent_ti(PlatformFacts& facts, const Snapshot& snapshot) {
 
 const Platform kTencentTi = {
     .name = "tencent-ti",
-    .sign_text = "NODE_LIST beside INDEX and GPU_NUM_PER_NODE or GPU_NUM",
+    .sign_text = "NODE_LIST with INDEX and GPU_NUM_PER_NODE or GPU_NUM",
     .signs = {.any = {"NODE_LIST"}, .with = {"INDEX"}, .with_any = {"GPU_NUM_PER_NODE", "GPU_NUM"}},
     .variables = kTorchNodes,
     .read = read_tencent_ti,
@@ -159,7 +159,7 @@ Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
   }
   const std::string name = variable_of(role.value, "NUM");
   if (const auto number = sourced_variable(snapshot, name)) {
-    return contradiction(role, *number, "a node's role has this node at least");
+    return contradiction(role, *number, "the role of a node has at least this node");
   }
   return Error{ErrorKind::BadEnvironment, role.source.name + " is '" + role.value + "', but " + name + " is not set"};
 }

@@ -129,8 +129,8 @@ Result<std::vector<std::string>> compare_with_platform(const ReplacedPlatform& r
     return notices;
   }
   if (!replaced.known) {
-    notices.push_back(replaced.known.error().message + "; so the line is not compared with what " +
-                      replaced.platform.name + " knows of this node");
+    notices.push_back(replaced.known.error().message + "; so muster does not compare the command line with what " +
+                      replaced.platform.name + " knows about this node");
     return notices;
   }
   const PlatformFacts& known = *replaced.known;

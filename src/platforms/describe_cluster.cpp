@@ -195,7 +195,7 @@ void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterReques
     grace = *request.grace;
     const bool is_cut = facts.grace && grace > facts.grace->value;
     cluster.decisions.push_back({"grace", format_seconds(std::chrono::duration<double>(grace).count()) + " s",
-                                 is_cut ? "--grace, of which the platform's SIGKILL cuts the end off" : "--grace"});
+                                 is_cut ? "--grace, but the platform's SIGKILL comes before its end" : "--grace"});
   } else if (most < grace) {
     grace = most;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace);

@@ -144,7 +144,7 @@ std::string expected_of_host(const std::string& word) {
   if (count && *count > kMostSlotsOfHost) {
     return "at most " + std::to_string(kMostSlotsOfHost) + " slots for a host; in a hostfile a port is port=" + slots;
   }
-  return "a number of slots behind '" + shortened(word.substr(0, colon + 1)) + "'" +
+  return "a number of slots after '" + shortened(word.substr(0, colon + 1)) + "'" +
          (slots.empty() ? "" : ", not '" + shortened(visible_line(slots)) + "'");
 }
 
@@ -257,7 +257,7 @@ Result<> check_listed(const std::vector<ChosenHost>& all, const std::vector<Give
   for (const ChosenHost& chosen : all) {
     const auto* const host = first_of(hosts, [&](const GivenHost& listed) { return listed.host == chosen.host; });
     if (host == nullptr) {
-      return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
+      return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is not one of them");
     }
     TRY(check_devices(chosen, *host, text));
   }

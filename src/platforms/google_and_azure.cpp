@@ -214,7 +214,7 @@ Result<> read_azureml(PlatformFacts& facts, const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kAzureml = {.name = "azureml",
-                           .sign_text = "AZUREML_RUN_ID beside AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
+                           .sign_text = "AZUREML_RUN_ID with AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
                            .signs = {.any = {"AZUREML_RUN_ID"}, .with_any = {kNodes, kPyTorch.size, kOpenMpi.size}},
                            .variables = {.address = {"MASTER_ADDR"}, .port = "MASTER_PORT", .job_id = "AZUREML_RUN_ID"},
                            .read = read_azureml,

@@ -359,8 +359,8 @@ std::optional<HostSlots> read_hostfile_line(const Words& words) {
 
 std::string expected_of_slots(int slots) {
   const std::string read = std::to_string(slots);
-  std::string expected = "at most " + std::to_string(kMostSlotsOfHost) + " slots, as which ";
-  return expected.append(read).append(" is read; a port is port=").append(read);
+  std::string expected = "at most " + std::to_string(kMostSlotsOfHost) + " slots: ";
+  return expected.append(read).append(" is read as a number of slots; a port is port=").append(read);
 }
 
 }  // namespace

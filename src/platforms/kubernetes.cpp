@@ -182,7 +182,7 @@ Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, co
   const auto all = TRY(read_variable(snapshot, names.devices, kRead));
   const auto local = TRY(read_variable(snapshot, names.local_devices, kRead));
   if (all->value % local->value != 0) {
-    return contradiction(*all, *local, "all devices must be a multiple of those of one node");
+    return contradiction(*all, *local, "the number of all devices must be a multiple of the devices of one node");
   }
   facts.nodes = {all->value / local->value, part_of(all->source, " / " + local->source.name)};
   facts.slots = as_text(*local);

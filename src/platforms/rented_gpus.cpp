@@ -60,7 +60,7 @@ Result<> read_runpod(PlatformFacts& facts, const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kRunpod = {.name = "runpod",
-                          .sign_text = "NUM_NODES beside RUNPOD_* or PRIMARY_ADDR",
+                          .sign_text = "NUM_NODES with RUNPOD_* or PRIMARY_ADDR",
                           .find_sign = find_runpod_sign,
                           .variables = {.nodes = {"NUM_NODES"},
                                         .node_rank = {"NODE_RANK"},
@@ -154,7 +154,7 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
   const int together = std::max(all->value, 1);
   if (together % each != 0) {
     return contradiction({std::to_string(together), all->source}, *sourced_variable(snapshot, own->source.name),
-                         "all slots must be a multiple of those of one container");
+                         "the number of all slots must be a multiple of the slots of one container");
   }
   facts.nodes = {together / each, part_of(all->source, " / " + own->source.name)};
   return {};

@@ -19,7 +19,7 @@ Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, con
     return {};
   }
   return contradiction(as_text(total), nodes_as_written(facts),
-                       "they cannot have the same number each, and nothing says how many this has");
+                       "these nodes cannot have equally many workers, and nothing says how many this node has");
 }
 
 /// A platform's number of all workers, unless the user changes the slots of its nodes. All nodes use it, even where
@@ -207,7 +207,7 @@ Result<> read_tasks(PlatformFacts& facts, const Snapshot& snapshot, const TaskVa
   for (const char* const name : {names.size, names.rank, names.local_rank, names.local_size}) {
     if (!snapshot.has(name)) {
       return Error{ErrorKind::BadEnvironment,
-                   std::string(names.size) + " or others of its launcher's are set, but " + name +
+                   std::string(names.size) + " or other variables of its launcher are set, but " + name +
                        " is not: each process must know its rank in the job and on its host"};
     }
   }
@@ -284,7 +284,7 @@ Result<std::string> check_not_in_each_task(const Platform& around, const Sourced
   }
   Error error = contradiction(is_given(slots.source) ? slots : nodes, share.local_size,
                               "each of these tasks would start a job of " + std::to_string(slots.value) +
-                                  " workers; start one task for each host, or give --platform single if that is meant");
+                                  " workers; start one task for each host, or give --platform single if you want this");
   return share.local_rank.value == 0 ? Result<std::string>(std::move(error.message)) : std::move(error);
 }
 

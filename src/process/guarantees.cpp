@@ -63,8 +63,8 @@ constexpr auto kRows = std::to_array<Row>({
      "muster itself looks up names of hosts, and answers nobody until it has the result", "5.3"},
     {"workers can be bound to memory", "set_mempolicy", &SystemCapabilities::bind_to_memory, Support::InPart,
      "a bound worker gets its memory from the NUMA node that first uses it", "2.6", "CAP_SYS_NICE"},
-    {"a kill for want of memory is recognised", "oom_kill", &SystemCapabilities::oom_counter, Support::InPart,
-     "muster does not know whether the kernel killed a worker for want of memory", "4.13"},
+    {"a kill by the OOM killer is recognised", "oom_kill", &SystemCapabilities::oom_counter, Support::InPart,
+     "muster does not know whether the kernel killed a worker because memory ran out", "4.13"},
 });
 
 constexpr const char* kMountGroups = "mount the container's control groups at /sys/fs/cgroup";
@@ -129,8 +129,8 @@ Guarantee judge_proc(ProcView view) {
     guarantee.hold = Support::InPart;
     guarantee.because = "/proc hides processes of other users (hidepid)";
     guarantee.means =
-        "muster neither finds nor ends a process of the job that now belongs to another user, or whose program may not "
-        "be read";
+        "muster neither finds nor ends a process of the job that now belongs to another user, or whose program this "
+        "user cannot read";
     guarantee.remedy = "run muster as the user that such programs become, or mount /proc without hidepid";
     return guarantee;
   }

@@ -124,7 +124,7 @@ Result<std::optional<Rights>> rights_for_program(const Rights& own, const Rights
     return std::nullopt;
   }
   if ((own.capabilities & kNeeded) != kNeeded) {
-    return Error{ErrorKind::System, "its rights are others than muster's"};
+    return Error{ErrorKind::System, "its rights differ from muster's"};
   }
   Rights taken = others;
   taken.capabilities &= own.capabilities;

@@ -74,7 +74,7 @@ auto read_as(pid_t process, Read read) -> decltype(read(process)) {
   const Rights others = TRY(rights_of(process));
   const FileRights rights(own, others);
   if (!rights.are_taken()) {
-    return Error{ErrorKind::System, "its rights are others than muster's"};
+    return Error{ErrorKind::System, "its rights differ from muster's"};
   }
   return read(process);
 }

@@ -353,7 +353,7 @@ Document parse(std::string_view text, Memory& memory) {
   const std::size_t end = parser.write_some(text.data(), text.size(), error);
   const std::string_view rest = text.substr(std::min(end, text.size()));
   if (!error && !trim(rest).empty()) {
-    return not_json(text, end, "text behind the end");
+    return not_json(text, end, "text after the end");
   }
   if (error) {
     return not_json(text, end, error.message());

@@ -286,7 +286,7 @@ void RemoteLauncher::act(const StartLauncherGrace& action) {
 
 void RemoteLauncher::act(const TellLauncherGrace& /*action*/) {
   const auto left = std::max<std::chrono::duration<double>>(grace_.left() - kMoreThanTheirGrace, {});
-  log_info("asked to end again: what was asked to end keeps its time, " + format_seconds(left.count()) +
+  log_info("asked to end again: the processes that were asked to end keep their time, " + format_seconds(left.count()) +
            " s left; SIGINT (Ctrl-C) kills now");
 }
 

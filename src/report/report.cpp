@@ -387,8 +387,8 @@ void add_hang(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const json::value* const sentences = seen ? seen->if_contains("verdict") : nullptr;
   if (sentences != nullptr && sentences->is_array() && !sentences->get_array().empty() &&
       sentences->get_array().front().is_string()) {
-    lines.push_back(
-        {Level::Warning, "the job stood still before: " + std::string(sentences->get_array().front().get_string())});
+    lines.push_back({Level::Warning, "the job hung before it was stopped: " +
+                                         std::string(sentences->get_array().front().get_string())});
   }
 }
 

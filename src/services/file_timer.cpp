@@ -334,15 +334,15 @@ class FileTimer final : public Service {
                              std::to_string(timer.pid) + " has expired";
     const auto named = input_.host->rank_of(static_cast<std::uint32_t>(timer.pid));
     if (only && named && named != only) {
-      log_debug(what + ", which is of rank " + std::to_string(*named) + "; rank " + std::to_string(*only) +
-                " has set it, so nothing is sent");
+      log_debug(what + ", and the process belongs to rank " + std::to_string(*named) + "; rank " +
+                std::to_string(*only) + " has set the timer, so muster sends no signal");
       return;
     }
     const auto rank = input_.host->signal_process(timer.pid, std::max(timer.signal, 0));
     if (!rank) {
-      log_debug(what + ", which is no process of this job's workers any more");
+      log_debug(what + ", and the process no longer belongs to a worker of this job");
     } else if (timer.signal <= 0) {
-      log_warning(what + ", and asks for no signal");
+      log_warning(what + ", and the timer asks for no signal");
     } else {
       const std::string sent = what + ", sent it " + signal_name(timer.signal);
       log_warning(sent);

@@ -24,7 +24,8 @@ bool is_about_memory(const std::string& words) {
 
 /// Leaves out the limit, because the kernel raises it by a second at each SIGXCPU.
 std::string used_up(double used) {
-  return "it had used " + format_seconds(used) + " s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)";
+  return "it had used " + format_seconds(used) +
+         " s of CPU time, which is all that its limit allows (RLIMIT_CPU, ulimit -t)";
 }
 
 /// Compares with a tolerance. The kernel checks the limit against CPU time that it samples at its ticks, which
@@ -46,15 +47,15 @@ std::string describe_limit(const OomKills& kills) {
          "; raise the limit, or use less memory";
 }
 
-/// Empty: the kernel has killed no process for want of memory.
+/// Empty: the kernel has killed no process because memory ran out.
 std::string hint_of_memory(const EndFacts& facts) {
   const auto& kills = facts.oom_kills;
   if (!kills || kills->after <= kills->before) {
     return {};
   }
-  return std::string(facts.status.signal() == SIGKILL ? "the kernel killed" : "the kernel killed a process here") +
-         " for want of memory: oom_kill in '" + kills->file + "' went from " + std::to_string(kills->before) + " to " +
-         std::to_string(kills->after) + "; " + describe_limit(*kills);
+  return std::string(facts.status.signal() == SIGKILL ? "the kernel killed it" : "the kernel killed a process here") +
+         " because memory ran out: oom_kill in '" + kills->file + "' went from " + std::to_string(kills->before) +
+         " to " + std::to_string(kills->after) + "; " + describe_limit(*kills);
 }
 
 /// The kernel does not report why it sent SIGKILL: its OOM counter and the CPU time are the evidence.
@@ -82,9 +83,9 @@ std::string hint_of_signal(const EndFacts& facts) {
     case SIGXCPU:
       return limits.soft_cpu_seconds ? used_up(facts.use.cpu_seconds) : std::string();
     case SIGXFSZ:
-      return limits.file_size
-                 ? "a file that it wrote may have " + limit_of_bytes(*limits.file_size, "RLIMIT_FSIZE, ulimit -f")
-                 : std::string();
+      return limits.file_size ? "a file that it wrote reached the limit of " +
+                                    limit_of_bytes(*limits.file_size, "RLIMIT_FSIZE, ulimit -f")
+                              : std::string();
     case SIGSYS:
       return "a filter of system calls (seccomp) refused one: the sandbox or the container's "
              "profile";
@@ -146,16 +147,16 @@ std::vector<std::string> end_hints(const EndFacts& facts) {
   }
   if (facts.last_output.find("No space left on device") != std::string::npos) {
     hints.push_back(
-        "its last words tell of a full disk: make room where it writes ('df -h' on this node), or let it "
+        "its last lines mention a full disk: make room where it writes ('df -h' on this node), or let it "
         "write elsewhere");
   }
   const auto& memory = facts.use.limits.address_space;
   if (memory && is_about_memory(facts.last_output)) {
-    hints.push_back("its last words tell of memory, and it may have " +
+    hints.push_back("its last lines mention memory, and its limit is " +
                     limit_of_bytes(*memory, "RLIMIT_AS, ulimit -v"));
   }
   if (facts.cache) {
-    hints.push_back("its last words tell of a file in a compiler's cache, and '" + facts.cache->path +
+    hints.push_back("its last lines mention a file in a compiler's cache, and '" + facts.cache->path +
                     "' is on a network file system (" + facts.cache->type +
                     "), where ranks race for such files: --compile-cache DIR gives each node a cache of its own");
   }

@@ -53,7 +53,7 @@ std::optional<NodeReason> reason_in(const std::string& line) {
 bool was_out_of_memory(const Failure& failure) {
   const std::string words =
       lower_case(join(failure.last_lines, "\n") + failure.error_message + join(failure.hints, "\n"));
-  return words.find("out of memory") != std::string::npos || words.find("for want of memory") != std::string::npos;
+  return words.find("out of memory") != std::string::npos || words.find("because memory ran out") != std::string::npos;
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ def test_behind_a_service_the_leader_warns_about_the_foreign_address(gang, hosts
     [
         (0, 1, "1 of 2 nodes"),
         (0, 0, "no address of this host, which leads and listens"),
-        (1, 1, "which is this host; --master-addr is to name node 0's, and this is another node"),
+        (1, 1, "which is this host; --master-addr must name the host of node 0, and this is another node"),
         (1, 0, "cannot reach the leader yet: connection refused by"),
         ("by arrival", 1, "is this host's own: leading the job"),
         ("by arrival", 0, "cannot reach the leader yet: connection refused by"),

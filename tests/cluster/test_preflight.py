@@ -145,7 +145,7 @@ def test_a_strict_job_takes_a_node_that_tells_nothing(gang):
         agents.start(node, *(["--preflight=off"] if node == ODD else []))
     agents.succeed()
 
-    assert agents.jobs[0].said_about("node 2 (", "has told no facts: it starts without being compared")
+    assert agents.jobs[0].said_about("node 2 (", "has sent no facts: it starts without being compared")
 
 
 def test_equal_nodes_are_silent(gang):

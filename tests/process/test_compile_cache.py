@@ -61,7 +61,7 @@ def test_a_place_in_which_others_can_exchange_the_folder_is_not_used(nodes, mode
     disk.chmod(mode)
 
     _, said = nodes.run("a")
-    assert f"not in {disk}: other users can exchange what is in '{disk}'" in said
+    assert f"not in {disk}: other users can replace files in '{disk}'" in said
     assert not any(disk.iterdir())
 
 
@@ -476,7 +476,7 @@ def test_a_race_on_a_network_file_system_is_explained_without_asking_it(muster, 
     cache = home / ".triton/cache/4XV7/k.json"
     with unserved(home, "sshfs"):
         job = muster.run(*options, PYTHON, "-c", RACE, cache, env={"TMPDIR": tmp_path})
-    assert (f"hint: its last words tell of a file in a compiler's cache, and '{cache}' {ADVICE}" in job.err.text) != is_given, job.words()
+    assert (f"hint: its last lines mention a file in a compiler's cache, and '{cache}' {ADVICE}" in job.err.text) != is_given, job.words()
 
 
 def test_the_same_words_about_a_disk_are_not_explained(muster, tmp_path):

@@ -825,7 +825,7 @@ def test_a_folder_that_names_a_job_of_root_is_no_job(muster, worker, stranger, t
     done = muster.run("stop", "--job=theirs")
 
     assert done.code == 75
-    assert "/muster_0/control' is not of the muster that it says it is" in done.err.text
+    assert "/muster_0/control' does not belong to the muster that it names" in done.err.text
     job.signal(signal.SIGTERM)
     assert job.end() == 143
 

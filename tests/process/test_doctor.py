@@ -175,7 +175,7 @@ def test_doctor_refuses_arguments(muster):
     job = muster.run("doctor", "now")
 
     assert job.code == 64
-    assert job.said == ["'now' is nothing that muster doctor takes; it has options only"]
+    assert job.said == ["'now' is not a word that muster doctor takes; it has only options"]
 
 
 def test_doctor_leaves_no_control_group(muster):

@@ -74,7 +74,7 @@ def test_an_exit_code_is_known_in_the_words_of_others(muster, words, code):
         (["muster: stopped by SIGHUP"], "stopped by SIGTERM"),
         (["12.250 muster: stopped by SIGHUP"], "stopped by SIGTERM"),
         (["--history is 'x', expected a number of jobs from 0 to 1000"], "--history is"),
-        (["--nproc-per-node stands behind the program and belongs to it"], "--nproc-per-node stands behind"),
+        (["--nproc-per-node stands after the program and belongs to it"], "--nproc-per-node stands after"),
         (["rank", "1", "failed", "first"], "rank 5 failed first"),
         (["rank 1 failed first: node 2 (gpu-7), local rank 1, pid 99, exit code 3, after 9 s, attempt 0"], "rank 17 failed first"),
         (["OOMKilled"], "OOMKilled"),

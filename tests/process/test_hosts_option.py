@@ -145,7 +145,7 @@ def test_ctrl_c_after_a_request_kills_the_job_at_once(front, worker):
     job.signal(signal.SIGTERM)
     job.err.wait_for("asking 1 worker to end")
     job.signal(signal.SIGHUP)
-    job.err.wait_for("asked to end again: what was asked to end keeps its time")
+    job.err.wait_for("asked to end again: the processes that were asked to end keep their time")
     job.signal(signal.SIGINT)
 
     assert job.end(10) == 143
@@ -319,7 +319,7 @@ def test_a_killed_remote_launcher_leaves_no_process(front, worker, muster, half)
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--hosts=a:0"], "--hosts is 'a:0', expected a number of slots behind 'a:', not '0'"),
+        (["--hosts=a:0"], "--hosts is 'a:0', expected a number of slots after 'a:', not '0'"),
         (["--hosts=a,a"], "'a' is listed twice"),
         (["--hosts=-oProxyCommand=x"], "expected hosts such as a:8,b:8"),
         (["--hosts=a", "--node-rank=0"], "the list of hosts says who the nodes are"),

@@ -52,7 +52,7 @@ def test_a_worker_killed_by_the_oom_killer_is_reported_so(muster):
     assert job.code == 137, job.words()
     assert job.report["first_failure"]["global_rank"] == 1
     (hint,) = hints_of(job)
-    assert hint.startswith("the kernel killed for want of memory: oom_kill in '"), hint
+    assert hint.startswith("the kernel killed it because memory ran out: oom_kill in '"), hint
     assert re.search(r"went from 0 to 1; the limit is 128 MiB(, and the most that was used 12[78] MiB)?; raise", hint), hint
 
 
@@ -66,7 +66,7 @@ def test_a_child_killed_by_the_oom_killer_is_reported_with_its_rank(muster):
 
     assert job.code == 3, job.words()
     (hint,) = hints_of(job)
-    assert hint.startswith("the kernel killed a process here for want of memory: oom_kill in '"), hint
+    assert hint.startswith("the kernel killed a process here because memory ran out: oom_kill in '"), hint
 
 
 @pytest.mark.skipif(
@@ -90,7 +90,7 @@ def test_a_worker_killed_by_rlimit_cpu_is_reported_so(muster, worker, limit, nam
 
     assert job.report["first_failure"]["signal"] == name
     (hint,) = hints_of(job)
-    assert hint.endswith("s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"), hint
+    assert hint.endswith("s of CPU time, which is all that its limit allows (RLIMIT_CPU, ulimit -t)"), hint
 
 
 def test_a_file_that_is_too_large_is_named(muster, tmp_path):
@@ -118,7 +118,7 @@ def test_a_memory_limit_is_named_when_last_lines_mention_memory(muster):
 
     assert job.code == 1
     (hint,) = hints_of(job)
-    assert hint.startswith("its last words tell of memory, and it may have 307200000 bytes"), hint
+    assert hint.startswith("its last lines mention memory, and its limit is 307200000 bytes"), hint
 
 
 def test_an_exit_begun_before_the_signal_does_not_answer_it(muster, disk, worker, tmp_path):

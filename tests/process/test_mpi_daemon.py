@@ -129,7 +129,7 @@ def test_an_invalid_command_length_is_refused_at_once(daemon, length):
         assert whole(link, 1) == b""
 
     daemon.process.terminate()
-    assert "what came is no command" in daemon.process.communicate(timeout=HANG)[1]
+    assert "the message is not a command" in daemon.process.communicate(timeout=HANG)[1]
 
 
 def test_the_secret_is_in_no_command_line(daemon):
@@ -174,7 +174,7 @@ def answer(link, how):
 
 AT_ONCE = [
     ("closes", "the other end has closed the link"),
-    ("lies", "who listens there does not know the job's secret"),
+    ("lies", "the program that listens there does not know the job's secret"),
 ]
 AFTER_HALF_A_MINUTE = [("says nothing more", "nothing came in time")]
 
@@ -202,7 +202,7 @@ def test_a_host_that_is_no_other_node_is_refused(tmp_path, host):
     _, err = agent.communicate(timeout=HANG)
 
     assert agent.returncode == 71
-    assert f"cannot start mpirun's daemon on '{host}': it is none of the other nodes" in err
+    assert f"cannot start mpirun's daemon on '{host}': it is not one of the other nodes" in err
 
 
 def test_a_command_that_no_shell_takes_is_refused(tmp_path):

@@ -82,7 +82,7 @@ def test_a_command_whose_process_of_muster_is_killed_is_not_late(muster):
     job = muster.run("--preflight-command=kill -KILL $PPID", *WORKER)
 
     assert job.code == 69, job.words()
-    assert "the preflight command has not told how it ended: the process of muster that ran it was killed" in job.said[-1]
+    assert "the preflight command has not reported how it ended: the process of muster that ran it was killed" in job.said[-1]
 
 
 def test_what_a_command_leaves_behind_is_ended_and_not_awaited(muster, tmp_path):

@@ -276,7 +276,7 @@ def test_a_repeated_request_leaves_the_time_to_save_as_it_was(muster, first, sec
     assert job.end() == 128 + first
     assert job.out.text.count("got ") == 1, "the program is asked once"
     assert "done" in job.out.text
-    (left,) = re.findall(r"keeps its time, (\d+\.\d+) s left; SIGINT \(Ctrl-C\) kills now", job.err.text)[:1]
+    (left,) = re.findall(r"keep their time, (\d+\.\d+) s left; SIGINT \(Ctrl-C\) kills now", job.err.text)[:1]
     assert 300 < float(left) <= 600
 
 

@@ -19,7 +19,7 @@ def test_token_refuses_arguments(muster):
     job = muster.run("token", "now")
 
     assert job.code == 64
-    assert job.said == ["'now' is nothing that muster token takes; it has options only"]
+    assert job.said == ["'now' is not a word that muster token takes; it has only options"]
 
 
 def test_token_help_describes_it(muster):

@@ -207,7 +207,7 @@ def test_excess_connections_of_the_largest_process_are_closed(muster):
             assert other.get(b"/kept") == b"1"
         assert greedy[0].get(b"/kept") == b"1"
         assert greedy[95].is_closed()
-    assert job.said_about("127.0.0.1, pid 4711: of all processes it has most, '190'")
+    assert job.said_about("127.0.0.1, pid 4711: of all processes it has the most, '190'")
     stop(job)
 
 

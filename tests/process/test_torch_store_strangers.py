@@ -188,7 +188,7 @@ def test_of_several_nonreading_clients_the_most_backlogged_is_closed(muster):
             for _ in range(7 if number == 0 else 6):
                 with contextlib.suppress(ConnectionError):
                     client.say(KEEP_AN_ANSWER)
-        training.job.err.wait_for("bytes that are not read it leaves most")
+        training.job.err.wait_for("bytes of unread answers it has the most")
         training.wait_for_a_step()
     assert training.job.said_about("closed the store's connection to 127.0.0.1, pid 4711: of '")
     training.end()
@@ -203,6 +203,6 @@ def test_connections_that_exhaust_descriptors_are_closed_for_a_rank(muster):
         with training.client(pid=4711) as rank:
             assert rank.add(b"/n", 1) == 1
         training.wait_for_a_step()
-    assert training.job.said_about("closed the store's connection to 127.0.0.1: of all processes it has most")
+    assert training.job.said_about("closed the store's connection to 127.0.0.1: of all processes it has the most")
     assert "no descriptor is left" not in training.job.err.text
     training.end()

@@ -294,11 +294,11 @@ FAULTS = {
     "second-late": Fault("node 1 comes {late:g} s late", second_node_late, ends_job=False),
     "first-late": Fault("node 0 comes {late:g} s late", first_node_late, ends_job=False),
     "name-late": Fault("the leader's name appears after {late:g} s", name_late, ends_job=False),
-    "worker": Fault("KILL of rank 3, on node 1", kill_worker),
-    "agent": Fault("KILL of the agent of node 1", kill_agent_1),
+    "worker": Fault("SIGKILL to rank 3, on node 1", kill_worker),
+    "agent": Fault("SIGKILL to the agent of node 1", kill_agent_1),
     "link": Fault("the link of node 1 goes down", cut_the_link),
-    "leader": Fault("KILL of the agent of node 0", kill_agent_0, names=False),
-    "restart": Fault("KILL of rank 3, one restart allowed", restart, ends_job=False),
+    "leader": Fault("SIGKILL to the agent of node 0", kill_agent_0, names=False),
+    "restart": Fault("SIGKILL to rank 3, one restart allowed", restart, ends_job=False),
 }
 
 

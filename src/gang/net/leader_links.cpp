@@ -230,8 +230,8 @@ void LinkToLeader::check_is_elsewhere(std::function<void(std::string remark)> on
   resolver_.resolve_optional(host_, [this, on_elsewhere = std::move(on_elsewhere)](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
       on_elsewhere(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
-                   ": no address of this host, which leads and listens; the other nodes find it only if "
-                   "that leads here, as the address of a Service does");
+                   ": no address of this host, which leads and listens; the other nodes find this host only if that "
+                   "address leads here, as the address of a Service does");
     }
   });
 }
@@ -259,7 +259,8 @@ void LinkToLeader::connect() {
 std::string LinkToLeader::describe(const DialFailure& failure) const {
   const bool is_here = follows_ && failure.is_here && !is_loopback(host_);
   return failure.text +
-         (is_here ? ", which is this host; " + host_from_ + " is to name node 0's, and this is another node" : "");
+         (is_here ? ", which is this host; " + host_from_ + " must name the host of node 0, and this is another node"
+                  : "");
 }
 
 void LinkToLeader::on_connected(tcp::socket socket) {

@@ -285,7 +285,7 @@ std::string ExchangeServer::objection_to_nodes(NodeRank from, const ValueId& id)
       nodes.empty() || (is_sorted && nodes.front().value >= 0 && nodes.back().value < static_cast<int>(nodes_.size()) &&
                         std::binary_search(nodes.begin(), nodes.end(), from));
   if (!fits) {
-    return "contributes under '" + id.key + "' for nodes that cannot be";
+    return "contributes under '" + id.key + "' for nodes that cannot exist";
   }
   const auto at = rounds_.find({id.key, nodes});
   const int now = at == rounds_.end() ? 0 : at->second.number;

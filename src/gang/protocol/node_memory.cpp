@@ -37,7 +37,7 @@ std::string NodeMemory::describe(Instant now) const {
   }
   if (const int killed = last_.oom_kills - first_oom_kills_.value_or(0); killed > 0) {
     text += "; the kernel had killed " + count_of(static_cast<std::size_t>(killed), "process") +
-            " there for want of memory";
+            " there because memory ran out";
   }
   return text;
 }

@@ -310,7 +310,7 @@ void Preflight::name_silent(const std::vector<LinkId>& nodes) {
     if (answer == answers_.end() || !answer->second.text.empty()) {
       continue;
     }
-    std::string text = describe_seat(*gang_.roster.find(link)) + " has told no facts: it starts without being compared";
+    std::string text = describe_seat(*gang_.roster.find(link)) + " has sent no facts: it starts without being compared";
     if (said_.insert(text).second) {
       gang_.say(Level::Warning, std::move(text));
     }

@@ -110,7 +110,7 @@ void PreflightCommand::give_up_silent(Instant now) {
   for (auto& [link, run] : runs_) {
     if (!run.ended && now >= run.asked + most) {
       run.ended = now;
-      run.answer = "it has not told within " + whole_seconds(most) + " how the preflight command ended";
+      run.answer = "it has not reported within " + whole_seconds(most) + " how the preflight command ended";
     }
   }
 }

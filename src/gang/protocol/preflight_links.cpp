@@ -266,7 +266,7 @@ void PreflightLinks::name_unmeasured(const LinkVerdict& verdict) {
   for (const Node& node : nodes_) {
     has_measured = has_measured || (node.results && std::ranges::any_of(node.results->rounds, is_measured));
     if (!node.results && !rounds_.empty()) {
-      warn_of(node.link, "has not told how its links are");
+      warn_of(node.link, "has not reported its links");
     }
   }
   if (!has_measured) {

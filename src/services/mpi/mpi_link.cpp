@@ -142,7 +142,7 @@ Result<> ask_for_command(int fd, std::string_view secret, std::string_view comma
   TRY(receive(fd, answer, kProofSize, deadline));
   return gang::is_proof(answer, secret, digits)
              ? Result<>()
-             : Error{ErrorKind::System, "who listens there does not know the job's secret"};
+             : Error{ErrorKind::System, "the program that listens there does not know the job's secret"};
 }
 
 CommandReader::CommandReader(std::string secret, std::string digits)
@@ -155,12 +155,12 @@ Result<bool> CommandReader::feed(std::string_view bytes) {
     return false;
   }
   if (!payload || (*payload)->size() < kProofSize) {
-    return Error{ErrorKind::System, "what came is no command"};
+    return Error{ErrorKind::System, "the message is not a command"};
   }
   command_ = (*payload)->substr(kProofSize);
   return gang::is_proof((*payload)->substr(0, kProofSize), secret_, digits_ + command_)
              ? Result<bool>(true)
-             : Error{ErrorKind::System, "who sent the command does not know the job's secret"};
+             : Error{ErrorKind::System, "the sender of the command does not know the job's secret"};
 }
 
 std::string CommandReader::answer() const {

@@ -73,7 +73,7 @@ Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& inp
   const std::vector<std::string> endpoints = split(daemons, ',');
   const int line = mpi::find_in_hostfile(hostfile, host);
   if (line < 1 || static_cast<std::size_t>(line) > endpoints.size()) {
-    return Error{ErrorKind::System, "it is none of the other nodes of this job"};
+    return Error{ErrorKind::System, "it is not one of the other nodes of this job"};
   }
   return endpoints[static_cast<std::size_t>(line) - 1];
 }
@@ -142,7 +142,7 @@ Result<int> serve_as_daemon(const MpiRoleInput& input) {
 
 Result<int> serve_as_rank(const MpiRoleInput& input) {
   if (input.words.empty()) {
-    return Error{ErrorKind::BadUsage, "there is no program behind " + std::string(mpi::kRankWord)};
+    return Error{ErrorKind::BadUsage, "there is no program after " + std::string(mpi::kRankWord)};
   }
   return become(input.words, mpi::rank_environment(input.variables), input.inherited);
 }

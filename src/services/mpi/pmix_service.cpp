@@ -106,8 +106,8 @@ class PmixService final : public Service {
   void on_workers_over(bool is_success) override {
     if (is_success && connected_.empty() && plan_size_ > 1) {
       log_warning(
-          "no rank of this node has called MPI_Init in a way that muster could see: if the program "
-          "is one of MPI's, each rank ran alone, with size 1 (is it built with another MPI than "
+          "no rank of this node has called MPI_Init in a way that muster could see: if the program uses MPI, each rank "
+          "ran alone, with size 1 (is it built with another MPI than "
           "Open MPI? that MPI's own mpirun can start muster)");
     }
     sidecar_.reset();

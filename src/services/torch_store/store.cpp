@@ -121,7 +121,7 @@ std::optional<ClosedClients> Store::most_connected_client() const {
   }
   return ClosedClients{
       std::move(holder.to_close),
-      {ErrorKind::Incomplete, closed(holder.process) + "of all processes it has most, '" +
+      {ErrorKind::Incomplete, closed(holder.process) + "of all processes it has the most, '" +
                                   std::to_string(holder.connections) + "', expected at most " +
                                   std::to_string(limits_.connections_per_worker) + " while others need one"}};
 }
@@ -139,7 +139,7 @@ ClosedClients Store::least_complete() const {
                         [](const auto& one, const auto& other) { return one.second.held < other.second.held; });
   return {{client},
           {ErrorKind::Incomplete, closed(connection.process) + "of '" + std::to_string(unfinished_) +
-                                      "' bytes of requests that are not whole it has sent most, expected at most " +
+                                      "' bytes of unfinished requests it has sent the most, expected at most " +
                                       std::to_string(limits_.unfinished) + " of all clients"}};
 }
 
@@ -148,7 +148,7 @@ ClosedClients Store::slowest_reader() const {
   return {{largest.client},
           {ErrorKind::Incomplete, closed(connections_.at(largest.client).process) + "of '" +
                                       std::to_string(answers_.bytes()) +
-                                      "' bytes that are not read it leaves most, expected at most " +
+                                      "' bytes of unread answers it has the most, expected at most " +
                                       std::to_string(limits_.unread_of_all) + " of all clients"}};
 }
 

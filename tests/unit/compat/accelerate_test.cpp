@@ -41,7 +41,7 @@ TEST(Accelerate, IsNamedByBothWordsInMessages) {
   EXPECT_EQ(compat_table(*find_compat("accelerate-launch")), compat_table(compat));
   EXPECT_NE(compat_completion(compat, {"bash", {}})->find("launch"), std::string::npos);
   EXPECT_EQ(notices_of("accelerate launch a.py --num_machines 2"),
-            "--num_machines stands behind the program and belongs to it; options of accelerate "
+            "--num_machines stands after the program and belongs to it; options of accelerate "
             "launch go in front of the program");
 }
 

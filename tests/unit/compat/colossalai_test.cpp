@@ -63,7 +63,7 @@ TEST(ColossalAi, ChoosesHostsOfItsHostfile) {
   EXPECT_EQ(of_pool("colossalai run --hostfile pool --exclude b t.py", "hosts"), "a,c (--hostfile)");
   EXPECT_EQ(of_pool("colossalai run --hostfile pool --num_nodes 2 t.py", "hosts"), "a,b (--hostfile)");
   EXPECT_EQ(of_pool("colossalai run --hostfile pool --include x t.py", "hosts"),
-            "--include is 'x', expected hosts of --hostfile, and 'x' is none");
+            "--include is 'x', expected hosts of --hostfile, and 'x' is not one of them");
   EXPECT_EQ(of_pool("colossalai run --hostfile pool --exclude a,b,c t.py", "hosts"),
             "--exclude is 'a,b,c', expected a host that is left");
   EXPECT_EQ(of_pool("colossalai run --hostfile x t.py", "hosts"),

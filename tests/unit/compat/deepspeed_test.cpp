@@ -121,7 +121,7 @@ TEST(DeepSpeed, ChoosesAmongNodesThatAreStartedByThemselves) {
   EXPECT_EQ(setting_of_listed(choice, "devices"), "1 (--include)");
   EXPECT_EQ(setting_of_listed("--node_rank 0 --exclude a", "nproc-per-node"), "2 (--hostfile)");
   EXPECT_EQ(setting_of_listed("--include d", "nnodes"),
-            "--include is 'd', expected hosts of the list, and 'd' is none");
+            "--include is 'd', expected hosts of the list, and 'd' is not one of them");
   EXPECT_EQ(error_of("deepspeed --no_ssh -H hosts train.py"),
             "64: --hostfile is 'hosts', expected a file that lists hosts and can be read, or --num_nodes");
 }

@@ -42,7 +42,7 @@ TEST(Horovodrun, GoesToHosts) {
   EXPECT_EQ(setting_of("horovodrun -np 6 -hostfile pool a", "hostfile"), "pool (-hostfile)");
   EXPECT_EQ(setting_of("horovodrun -np 6 --hostfile pool a", "hostfile"), "pool (--hostfile)");
   EXPECT_EQ(error_of("horovodrun -H a:x ./train"),
-            "64: --hosts is 'a:x', expected a number of slots behind 'a:', not 'x'");
+            "64: --hosts is 'a:x', expected a number of slots after 'a:', not 'x'");
   EXPECT_EQ(error_of("horovodrun -H a:1 --hostfile pool ./train"),
             "64: --hosts and --hostfile contradict each other: leave one of them out");
 }

@@ -113,7 +113,7 @@ TEST(Mpirun, GivesOtherProgramsToMpirun) {
             "64: 'b' has no number of processes, expected -np N for each program where there are "
             "several");
   EXPECT_EQ(error_of("mpirun a : -np 1 b").substr(0, 25), "64: the first program has");
-  EXPECT_EQ(error_of("mpirun -np 1 a :"), "64: there is no program behind ':'");
+  EXPECT_EQ(error_of("mpirun -np 1 a :"), "64: there is no program after ':'");
   EXPECT_EQ(error_of("mpirun -np 1 a : -np 1 -H b b").substr(0, 20), "64: -H is behind ':'");
 }
 
@@ -214,7 +214,7 @@ TEST(Mpirun, GoesToTheHostsOfAList) {
   EXPECT_EQ(setting_of("mpirun a.out", "hostfile", {{"OMPI_MCA_orte_default_hostfile", ""}, {"HYDRA_HOST_FILE", "f"}}),
             "f (HYDRA_HOST_FILE)")
       << "an empty variable says nothing";
-  EXPECT_EQ(error_of("mpirun -H a:x a.out"), "64: -H is 'a:x', expected a number of slots behind 'a:', not 'x'");
+  EXPECT_EQ(error_of("mpirun -H a:x a.out"), "64: -H is 'a:x', expected a number of slots after 'a:', not 'x'");
   EXPECT_EQ(setting_of("mpirun -H fd00::1,fd00::2 a.out", "hosts"), "[fd00::1]:1,[fd00::2]:1 (-H)");
   EXPECT_EQ(setting_of("mpirun -H me@fd00::1 a.out", "hosts"), "me@[fd00::1]:1 (-H)");
   EXPECT_EQ(setting_of("mpirun -H a:0,b:6, a.out", "hosts"), "b:6 (-H)");
@@ -283,7 +283,7 @@ TEST(Mpirun, RefusesWhatWouldBeAnotherJob) {
   EXPECT_EQ(error_of("mpirun --tune /nosuch a.out"), "64: --tune is '/nosuch', expected a file that can be read");
   EXPECT_EQ(error_of("mpirun -H +n0 a.out"), "64: -H is '+n0', expected hosts such as a:8,b:8");
   EXPECT_EQ(error_of("mpirun a.out", {{"MUSTER_MPI_SHM", "/dev/shm/x"}}),
-            "126: muster has started mpirun, and what PATH has by that name leads back to muster; put "
+            "126: muster has started mpirun, but the mpirun in PATH leads back to muster; put "
             "the folder of Open MPI's mpirun in front");
 }
 

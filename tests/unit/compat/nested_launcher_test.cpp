@@ -191,11 +191,11 @@ const NestedLauncher kScript = {
 TEST(NestedLauncher, AreSaidIfTheyWouldBeStartedSeveralTimes) {
   EXPECT_EQ(check_nested_launcher(kLauncher, {8, "torchrun", false}),
             "'torchrun' starts processes itself, in each of the 8 copies on this node; for one job write "
-            "'muster torchrun train.py', or --mode torchrun if it is meant so");
-  EXPECT_EQ(check_nested_launcher(kScript, {8, "jax", false}),
-            "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with nprocs=8, in each "
-            "of the 8 copies on this node; for one job write 'muster --mode once train.py', or --mode jax if it is "
-            "meant so");
+            "'muster torchrun train.py', or --mode torchrun if you want this");
+  EXPECT_EQ(
+      check_nested_launcher(kScript, {8, "jax", false}),
+      "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with nprocs=8, in each "
+      "of the 8 copies on this node; for one job write 'muster --mode once train.py', or --mode jax if you want this");
 }
 
 TEST(NestedLauncher, AreStartedOnceWithoutAWord) {
@@ -213,7 +213,7 @@ TEST(NestedLauncher, AreSaidIfEachPlacedTaskStartsThem) {
   EXPECT_EQ(check_nested_launcher(kScript, {1, "torchrun", false, 16, 8}),
             "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with nprocs=8, in each "
             "of the 8 tasks on this host; for one job write 'muster --mode once train.py', with one task on each "
-            "host, or --mode torchrun if it is meant so");
+            "host, or --mode torchrun if you want this");
 }
 
 /// The message about a program on two nodes with one slot each.
@@ -226,10 +226,10 @@ TEST(NestedLauncher, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
   const LaunchContext starts{1, "torchrun", false, 2};
   EXPECT_EQ(said_on_nodes({"torchrun", "--nnodes=1", "train.py", "--nnodes", "2"}, starts),
             "'torchrun' starts processes itself, in a job of its own on each of the 2 nodes; for one job write "
-            "'muster torchrun --nnodes=1 train.py --nnodes 2', or --mode torchrun if it is meant so");
+            "'muster torchrun --nnodes=1 train.py --nnodes 2', or --mode torchrun if you want this");
   EXPECT_EQ(said_on_nodes({"mpirun", "python", "train.py"}, {8, "torchrun", false, 2}),
             "'mpirun' starts processes itself, in each of the 8 copies on this node; for one job write "
-            "'mpirun muster python train.py' on one node, with all hosts, or --mode torchrun if it is meant so");
+            "'mpirun muster python train.py' on one node, with all hosts, or --mode torchrun if you want this");
   EXPECT_EQ(said_on_nodes({"torchrun", "train.py"}, {1, "once", true, 2}),
             "'torchrun' starts processes itself, in a job of its own on each of the 2 nodes, as the mode 'once' was "
             "asked for; for one job write 'muster torchrun train.py'");
@@ -249,13 +249,13 @@ TEST(NestedLauncher, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
 TEST(NestedLauncher, ThatHandTheJobOnNeedNoMuster) {
   EXPECT_EQ(said_on_nodes({"ray", "job", "submit", "x"}, {8, "torchrun", false}),
             "'ray' starts processes itself, in each of the 8 copies on this node; for one job write "
-            "'ray job submit x' without muster, or --mode torchrun if it is meant so");
+            "'ray job submit x' without muster, or --mode torchrun if you want this");
 }
 
 TEST(NestedLauncher, ThatCannotBeToldOfOtherNodesAreSeveralJobs) {
   EXPECT_EQ(said_on_nodes({"vllm", "serve", "m"}, {1, "once", false, 2}),
             "'vllm' starts processes itself, in a job of its own on each of the 2 nodes; for one job write "
-            "'muster vllm serve m' on one node, with --nnodes 1, or --mode once if it is meant so");
+            "'muster vllm serve m' on one node, with --nnodes 1, or --mode once if you want this");
   EXPECT_EQ(said_on_nodes({"swift", "sft", "x"}, {1, "once", false, 2}), "");
 }
 

@@ -62,7 +62,7 @@ TEST(ExtraTorchrunParams, AreRefusedByName) {
   EXPECT_EQ(error_of("muster a.py", with_torchrun("--nnodes")), "78: MA_EXTRA_TORCHRUN_PARAMS: --nnodes needs a value");
   EXPECT_EQ(error_of("muster a.py", with_torchrun("--report r")),
             "78: MA_EXTRA_TORCHRUN_PARAMS: unknown option '--report'; 'muster torchrun --help' lists "
-            "them, and a script that begins with a dash goes behind '--'");
+            "them, and a script that begins with a dash goes after '--'");
   EXPECT_EQ(error_of("muster a.py", with_torchrun("--tee 3 b.py")),
             "78: MA_EXTRA_TORCHRUN_PARAMS is '--tee 3 b.py', expected options of torchrun and no "
             "program");

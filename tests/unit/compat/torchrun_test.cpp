@@ -235,8 +235,8 @@ TEST(Torchrun, RefusesWhatItDoesNotKnow) {
             "64: unknown option '--rdvz_backend'; did you mean '--rdzv-backend'?");
   EXPECT_EQ(error_of("torchrun --reprot r a.py"), "64: unknown option '--reprot'; did you mean '--report'?");
   EXPECT_EQ(error_of("torchrun -x a.py"),
-            "64: unknown option '-x'; 'muster torchrun --help' lists them, and a script that begins "
-            "with a dash goes behind '--'");
+            "64: unknown option '-x'; 'muster torchrun --help' lists them, and a script that begins with a dash goes "
+            "after '--'");
   EXPECT_EQ(error_of("torchrun --mode msrun a.py"),
             "64: --mode is 'msrun' but 'torchrun' starts workers by 'torchrun'; leave one of them out");
   EXPECT_EQ(error_of("torchrun --standalone=1 a.py"), "64: --standalone is a switch and takes no value");
@@ -369,7 +369,7 @@ TEST(Torchrun, HasNoOtherModeByAVariable) {
 
 TEST(Torchrun, SaysThatAnOptionBehindTheScriptBelongsToIt) {
   const std::string said =
-      "--nproc-per-node stands behind the program and belongs to it; options of torchrun go in "
+      "--nproc-per-node stands after the program and belongs to it; options of torchrun go in "
       "front of the program";
   for (const std::string line :
        {"torchrun a.py --nproc_per_node 2 --nnodes=2", "muster torchrun a.py -x --nproc-per-node=2",

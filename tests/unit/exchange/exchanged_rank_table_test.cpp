@@ -154,10 +154,10 @@ TEST(ExchangedRankTable, IsTheSameMatterOnAllNodes) {
   const std::string server = server_of("", {0}, {});
   EXPECT_EQ(merged_table({{{0}, "10.0.0.1", summary}, {{1}, "10.0.0.2", server}}),
             "node 0 (10.0.0.1) has a rank table, and node 1 (10.0.0.2) generates a rank table: "
-            "expected the same of all nodes");
+            "expected the same on all nodes");
   EXPECT_EQ(merged_table({{{0}, "10.0.0.1", ""}, {{1}, "10.0.0.2", server}}),
             "node 0 (10.0.0.1) has no rank table, and node 1 (10.0.0.2) generates a rank table: "
-            "expected the same of all nodes");
+            "expected the same on all nodes");
 }
 
 TEST(ExchangedRankTable, ThatIsTornIsRefused) {

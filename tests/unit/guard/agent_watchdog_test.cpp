@@ -113,7 +113,7 @@ TEST_F(AgentWatchTest, PermitsNothingThenEvenToAnAgentThatBeats) {
   EXPECT_EQ(check(milliseconds(16'950)), Act::Nothing);
   EXPECT_EQ(next(), 17'000);
   EXPECT_EQ(check(seconds(17)), Act::KillJob);
-  EXPECT_EQ(watch_.why(), "has not ended what other nodes take for gone");
+  EXPECT_EQ(watch_.why(), "has not ended processes that other nodes believe to be gone");
 }
 
 TEST_F(AgentWatchTest, SendsSigtermOnceWhereTheAgentDoesNot) {

@@ -499,7 +499,7 @@ TEST(Evidence, GivesNoStackToMoreRanksThanThereIsRoomFor) {
   const auto stacks = static_cast<std::size_t>(std::ranges::count_if(evidence.ranks, has_stack));
   EXPECT_GE(stacks, 200U);
   EXPECT_LE(stacks * 150 * 380, std::size_t{16} << 20U);
-  EXPECT_EQ(evidence.ranks.back().place.no_stack, "its node tells more than there is room for");
+  EXPECT_EQ(evidence.ranks.back().place.no_stack, "its node sends more stacks than muster can keep");
 }
 
 TEST(Evidence, LeavesOutALineWhoseNumbersCannotBePassedOn) {

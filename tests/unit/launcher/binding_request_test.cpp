@@ -167,10 +167,10 @@ TEST(BindingRequest, RefusesWhatItCannotRead) {
 
 TEST(BindingRequest, RefusesTwoThatContradict) {
   EXPECT_EQ(error_of({{"numa-binding", "node"}, {"bind-core", "True"}}),
-            "--bind-core is 'True', expected False beside --numa-binding, which binds the workers "
+            "--bind-core is 'True', expected False together with --numa-binding, which binds the workers "
             "already");
   EXPECT_EQ(error_of({{"bind-core", "True"}, {"bind-numa", R"({"bind_config":{}})"}}),
-            "--bind-core is 'True', expected False beside the configuration of --bind-numa");
+            "--bind-core is 'True', expected False together with the configuration of --bind-numa");
   EXPECT_EQ(error_of({{"bind-core", R"({"bind_config":{}})"}}),
             "--bind-core is '{\"bind_config\":{}}', expected an object by device; one with bind_config "
             "is for --bind-numa");

@@ -19,7 +19,7 @@ Result<CommandLine> line_of(std::vector<std::string> tokens, std::map<std::strin
 
 TEST(ReadCommandLine, SaysThatAnOptionBehindTheProgramBelongsToIt) {
   const std::vector<std::string> said = {
-      "--nproc-per-node stands behind the program and belongs to it; options of muster go in front "
+      "--nproc-per-node stands after the program and belongs to it; options of muster go in front "
       "of the program"};
   for (const std::vector<std::string>& tokens :
        {std::vector<std::string>{"ok.py", "--nproc-per-node", "2", "--nnodes=2"},
@@ -73,7 +73,7 @@ TEST(ReadCommandLine, NamesTheOptionThatACommandIsMeantFor) {
     const auto line = line_of({word});
     ASSERT_FALSE(line);
     EXPECT_EQ(line.error().message, "'" + word + "' is no command of muster; write 'muster --" + word +
-                                        "', and put a program of that name behind '--'");
+                                        "', and put a program of that name after '--'");
     EXPECT_TRUE(line_of({"--", word}));
     EXPECT_TRUE(line_of({"run", word}));
   }

@@ -224,7 +224,7 @@ TEST(ReadTemplate, ReadsRolesThatDecideWithoutAnother) {
   EXPECT_EQ(mode->roles[0].count, RoleCount::None);
   EXPECT_EQ(mode->roles[1].decides_without, "chief");
   EXPECT_EQ(error_of(roles + "boss\n"),
-            "own.yaml:6: /roles/1/decides_success names the role 'boss', which there is not");
+            "own.yaml:6: /roles/1/decides_success names the role 'boss', which does not exist");
 }
 
 TEST(ReadTemplate, ReadsParameters) {

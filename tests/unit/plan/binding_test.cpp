@@ -108,8 +108,8 @@ TEST(NumaBinding, ExclusiveFailsWithFewerCoresThanDevices) {
   topology.allowed_cpus = {0, 4, 5, 16};
 
   EXPECT_EQ(bound(form(NumaForm::Exclusive), topology, 2),
-            Lines({"64: --numa-binding wants cores of its own for each process, but there are 1 core "
-                   "for 2 of them on NUMA node 0"}));
+            Lines({"64: --numa-binding wants cores of its own for each process, but the 2 processes on NUMA node 0 "
+                   "have 1 core"}));
 }
 
 TEST(NumaBinding, CoreComplexTakesOneCacheEachAndBeginsAgain) {
@@ -353,7 +353,8 @@ TEST(BoundPlan, ReportsThatNoProcessCanBeBound) {
       make_plan({cluster_of({2}, 0), mode_of({role("whole", RoleCount::PerNode)}), job, surroundings()});
 
   EXPECT_EQ(plan.notices.back(),
-            "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
+            "no process of this node is bound to CPUs: muster binds a process only if it has exactly one accelerator, "
+            "or if an option names it");
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ TEST(Hostfile, IsRefusedWithItsLine) {
   EXPECT_EQ(hostfile("a slots=0"), "hosts is 'a slots=0', expected a host with a slot");
   EXPECT_EQ(hostfile("a:0\nb:2\nc slots=0"), "b:2");
   EXPECT_EQ(hostfile("a:2222"),
-            "line 1 of hosts is 'a:2222', expected at most 1024 slots, as which 2222 is read; a "
-            "port is port=2222");
+            "line 1 of hosts is 'a:2222', expected at most 1024 slots: 2222 is read as a number of slots; a port is "
+            "port=2222");
   EXPECT_LT(hostfile(std::string(680'000, 'a') + ",b").size(), 600U) << "shortened";
   EXPECT_EQ(hostfile(" # none"), "hosts is ' # none', expected one host on each line");
   EXPECT_EQ(hostfile("a,b"),
@@ -93,8 +93,8 @@ TEST(HostsWithSlots, AreInOneLine) {
   for (const std::string text : {"", "a,,b", ":8", "a,"}) {
     EXPECT_EQ(read_by(read_hosts_with_slots, text), "hosts is '" + text + "', expected hosts such as a:8,b:8");
   }
-  EXPECT_EQ(read_by(read_hosts_with_slots, "a:"), "hosts is 'a:', expected a number of slots behind 'a:'");
-  EXPECT_EQ(read_by(read_hosts_with_slots, "a:0"), "hosts is 'a:0', expected a number of slots behind 'a:', not '0'");
+  EXPECT_EQ(read_by(read_hosts_with_slots, "a:"), "hosts is 'a:', expected a number of slots after 'a:'");
+  EXPECT_EQ(read_by(read_hosts_with_slots, "a:0"), "hosts is 'a:0', expected a number of slots after 'a:', not '0'");
   EXPECT_EQ(hosts_of(*read_hosts_with_slots({"b:2,a", {}})).value, (std::vector<std::string>{"b", "a"}));
 }
 

@@ -133,8 +133,8 @@ TEST(Check, WantsAddressesOfAllHostsOrOfNone) {
 
 TEST(Check, WantsRanksFromZeroWithoutAGap) {
   EXPECT_EQ(broken(kServers, R"("rank_id":"3")", R"("rank_id":"4")"),
-            "server_list[1].device[1].rank_id is \"4\", expected a rank below 4, as there are so "
-            "many devices, and each rank from 0 once (CANN: EI0004)");
+            "server_list[1].device[1].rank_id is \"4\", expected a rank below 4, the number of devices, and each rank "
+            "from 0 once (CANN: EI0004)");
   EXPECT_EQ(broken(kServers, R"("rank_id":"3")", R"("rank_id":"0")"),
             "server_list[1].device[1].rank_id is \"0\", expected a rank that no other device has; "
             "server_list[0].device[0] has it (CANN: EI0004)");

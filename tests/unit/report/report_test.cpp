@@ -88,7 +88,7 @@ TEST(DescribeOutcome, NamesTheSignalThatStoppedTheJob) {
 TEST(DescribeOutcome, NamesTheHangOfAJobThatWasStopped) {
   Outcome outcome = stop();
   outcome.hang = R"({"why":"quiet","verdict":["rank 1 hangs","more"]})";
-  EXPECT_EQ(texts_of(outcome)[1], "the job stood still before: rank 1 hangs");
+  EXPECT_EQ(texts_of(outcome)[1], "the job hung before it was stopped: rank 1 hangs");
   outcome.hang = R"({"verdict":[]})";
   EXPECT_EQ(texts_of(outcome)[1], "stopped by muster: ranks 8-11");
 }

@@ -226,7 +226,7 @@ TEST_F(FileTimer, DoesNotSignalOtherProcessesOrTimersWithoutASignal) {
   EXPECT_EQ(said_, "") << "it is no process of the job";
   write(70, 1, 0);
   EXPECT_EQ(asked_for_, (Signals{{99, SIGKILL}, {70, 0}}));
-  EXPECT_EQ(said_, "muster: the timer 'step' of process 70 has expired, and asks for no signal\n");
+  EXPECT_EQ(said_, "muster: the timer 'step' of process 70 has expired, and the timer asks for no signal\n");
 }
 
 TEST_F(FileTimer, ReportsInvalidDataOnOneLine) {

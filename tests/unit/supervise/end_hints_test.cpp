@@ -26,7 +26,7 @@ TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
   EndFacts facts = ended_by(SIGKILL);
   facts.oom_kills = OomKills{"/sys/fs/cgroup/job/memory.events", 2, 3};
   const std::string killed =
-      "the kernel killed for want of memory: oom_kill in '/sys/fs/cgroup/job/memory.events' went from 2 to 3; ";
+      "the kernel killed it because memory ran out: oom_kill in '/sys/fs/cgroup/job/memory.events' went from 2 to 3; ";
   EXPECT_EQ(end_hints(facts),
             Hints{killed + "no limit is visible here, so the machine or a group above this one had no memory left"});
   facts.oom_kills->limit = std::uint64_t{64} << 30U;
@@ -47,9 +47,10 @@ TEST(EndHints, SaysThatAProcessOfARankWasKilledForWantOfMemory) {
   EndFacts facts;
   facts.status = ExitStatus::exited(1);
   facts.oom_kills = OomKills{"memory.events", 0, 1, std::uint64_t{1} << 30U};
-  EXPECT_EQ(end_hints(facts),
-            Hints{"the kernel killed a process here for want of memory: oom_kill in 'memory.events' went from 0 to 1; "
-                  "the limit is 1.0 GiB; raise the limit, or use less memory"});
+  EXPECT_EQ(
+      end_hints(facts),
+      Hints{"the kernel killed a process here because memory ran out: oom_kill in 'memory.events' went from 0 to 1; "
+            "the limit is 1.0 GiB; raise the limit, or use less memory"});
   facts.oom_kills->after = 0;
   EXPECT_EQ(end_hints(facts), Hints{});
 }
@@ -65,9 +66,8 @@ TEST(EndHints, CpuTimeThatIsUsedUpIsNoWantOfMemory) {
   facts.oom_kills = OomKills{"memory.events", 0, 0};
   facts.use.limits.hard_cpu_seconds = 2;
   facts.use.cpu_seconds = 1.96;
-  EXPECT_EQ(end_hints(facts),
-            Hints{"the kernel probably killed it: it had used 1.96 s of CPU time, which is all that it "
-                  "may (RLIMIT_CPU, ulimit -t)"});
+  EXPECT_EQ(end_hints(facts), Hints{"the kernel probably killed it: it had used 1.96 s of CPU time, which is all that "
+                                    "its limit allows (RLIMIT_CPU, ulimit -t)"});
   facts.use.cpu_seconds = 1.2;
   EXPECT_NE(end_hints(facts)[0].find("is 0 as before"), std::string::npos);
 }
@@ -84,10 +84,11 @@ TEST(EndHints, NamesTheLimitBehindASignal) {
   EndFacts cpu = ended_by(SIGXCPU);
   cpu.use.cpu_seconds = 1.5;
   cpu.use.limits.soft_cpu_seconds = 1;
-  EXPECT_EQ(end_hints(cpu), Hints{"it had used 1.50 s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"});
+  EXPECT_EQ(end_hints(cpu),
+            Hints{"it had used 1.50 s of CPU time, which is all that its limit allows (RLIMIT_CPU, ulimit -t)"});
   EndFacts file = ended_by(SIGXFSZ);
   file.use.limits.file_size = 1'024;
-  EXPECT_EQ(end_hints(file), Hints{"a file that it wrote may have 1024 bytes (RLIMIT_FSIZE, ulimit -f)"});
+  EXPECT_EQ(end_hints(file), Hints{"a file that it wrote reached the limit of 1024 bytes (RLIMIT_FSIZE, ulimit -f)"});
   EXPECT_EQ(end_hints(ended_by(SIGXCPU)), Hints{}) << "somebody has sent it";
 }
 
@@ -101,7 +102,7 @@ TEST(EndHints, SaysWhereToLookAfterAFullDisk) {
   EndFacts facts;
   facts.status = ExitStatus::exited(1);
   facts.last_output = "OSError: [Errno 28] No space left on device";
-  EXPECT_EQ(end_hints(facts), Hints{"its last words tell of a full disk: make room where it writes ('df -h' on this "
+  EXPECT_EQ(end_hints(facts), Hints{"its last lines mention a full disk: make room where it writes ('df -h' on this "
                                     "node), or let it write elsewhere"});
 }
 
@@ -112,7 +113,7 @@ TEST(EndHints, NamesTheLimitOfMemoryToWhomeverSpeaksOfMemory) {
   EXPECT_EQ(end_hints(facts), Hints{}) << "it has no limit";
   facts.use.limits.address_space = 4'096;
   EXPECT_EQ(end_hints(facts),
-            Hints{"its last words tell of memory, and it may have 4096 bytes (RLIMIT_AS, ulimit -v)"});
+            Hints{"its last lines mention memory, and its limit is 4096 bytes (RLIMIT_AS, ulimit -v)"});
   facts.last_output = "ValueError";
   EXPECT_EQ(end_hints(facts), Hints{});
 }

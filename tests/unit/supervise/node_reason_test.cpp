@@ -90,7 +90,7 @@ TEST(NodeReason, IsNotWhereSomethingElseEndedTheProcess) {
   const std::vector<std::string> words{"CUDA error: uncorrectable ECC error encountered"};
   ASSERT_NE(reason_of(ended_with(words)), "");
   Failure failure = ended_with(words);
-  failure.hints = {"the kernel killed it for want of memory: oom_kill in '/memory.events' went from 0 to 1"};
+  failure.hints = {"the kernel killed it because memory ran out: oom_kill in '/memory.events' went from 0 to 1"};
   EXPECT_EQ(reason_of(failure), "");
   EXPECT_EQ(reason_of(ended_with({words[0], "RuntimeError: CUDA out of memory."})), "");
   EXPECT_EQ(reason_of(ended_with({words[0], "Connection closed by peer"})), "") << "a line of another rank";

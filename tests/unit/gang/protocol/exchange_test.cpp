@@ -444,7 +444,7 @@ TEST_F(Breaches, AreADuplicateAndAnotherRound) {
 TEST_F(Breaches, AreNodesThatCannotBe) {
   const std::vector<std::vector<NodeRank>> wrong = {{{0}}, {{1}, {0}}, {{1}, {1}}, {{1}, {2}}, {{-1}, {1}}};
   for (const auto& nodes : wrong) {
-    EXPECT_EQ(after(piece_of({"fence", 0, 0, nodes})), "1: contributes under 'fence' for nodes that cannot be");
+    EXPECT_EQ(after(piece_of({"fence", 0, 0, nodes})), "1: contributes under 'fence' for nodes that cannot exist");
   }
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {{1}}})), "") << "alone";
 }

@@ -121,7 +121,7 @@ TEST(PreflightCommand, GivesUpANodeThatDoesNotAnswer) {
   (void)scenario.wait(milliseconds(1));
 
   EXPECT_EQ(scenario.state(), Leader::State::Finishing);
-  EXPECT_EQ(scenario.end->reason, "node 1 (host-b): it has not told within 80 s how the preflight command ended");
+  EXPECT_EQ(scenario.end->reason, "node 1 (host-b): it has not reported within 80 s how the preflight command ended");
 }
 
 TEST(PreflightCommand, SaysLessAndLessOftenWhereItStillRuns) {

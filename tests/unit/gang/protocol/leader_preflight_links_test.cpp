@@ -115,7 +115,7 @@ TEST(PreflightLinks, DoesNotWaitForANodeThatTellsNothing) {
   (void)scenario.wait(milliseconds(1));
 
   EXPECT_EQ(scenario.state(), Leader::State::Running);
-  EXPECT_TRUE(scenario.has_said("node 3 (host-d) has not told how its links are: it starts without that check"));
+  EXPECT_TRUE(scenario.has_said("node 3 (host-d) has not reported its links: it starts without that check"));
   EXPECT_TRUE(scenario.announced.empty());
 }
 
@@ -128,7 +128,7 @@ TEST(PreflightLinks, DoesNotWaitForANodeThatRefuses) {
   }
   reply(scenario, 2, "cannot 1");
   EXPECT_EQ(scenario.state(), Leader::State::Running);
-  EXPECT_TRUE(scenario.has_said("node 2 (host-c) has not told how its links are: it starts without that check"));
+  EXPECT_TRUE(scenario.has_said("node 2 (host-c) has not reported its links: it starts without that check"));
 }
 
 TEST(PreflightLinks, SuspectsMeasureTheLinksBetweenThem) {

@@ -196,8 +196,8 @@ TEST(StrictPreflight, StartsWithANodeThatTellsNothing) {
   (void)scenario.wait(milliseconds(1));
 
   EXPECT_EQ(scenario.state(), Leader::State::Running);
-  EXPECT_TRUE(scenario.has_said("node 1 (host-b) has told no facts: it starts without being compared"));
-  EXPECT_TRUE(scenario.has_said("node 2 (host-c) has told no facts: it starts without being compared"));
+  EXPECT_TRUE(scenario.has_said("node 1 (host-b) has sent no facts: it starts without being compared"));
+  EXPECT_TRUE(scenario.has_said("node 2 (host-c) has sent no facts: it starts without being compared"));
 }
 
 TEST(StrictPreflight, EndsAJobThatHasNoSpare) {

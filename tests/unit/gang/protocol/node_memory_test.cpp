@@ -39,7 +39,7 @@ TEST(NodeMemory, CountsTheProcessesThatTheKernelHasKilledSinceTheFirstHeartbeat)
   memory.note({.oom_kills = 7}, kBeat);
   EXPECT_EQ(memory.describe(kBeat), "") << "an earlier job's";
   memory.note({.oom_kills = 8}, kBeat);
-  EXPECT_EQ(memory.describe(kBeat), "; the kernel had killed 1 process there for want of memory");
+  EXPECT_EQ(memory.describe(kBeat), "; the kernel had killed 1 process there because memory ran out");
 }
 
 TEST(NodeMemory, IsToldByTheLeaderOfALostNode) {

@@ -69,7 +69,7 @@ TEST(StoreLimits, CloseConnectionsOfTheLargestProcess) {
   std::string why;
   EXPECT_EQ(played.close_who_gives_way(&why), std::vector{greedy[1]});
   EXPECT_EQ(why,
-            "closed the store's connection to 10.0.0.1, pid 7: of all processes it has most, '3', "
+            "closed the store's connection to 10.0.0.1, pid 7: of all processes it has the most, '3', "
             "expected at most 2 while others need one");
   EXPECT_FALSE(played.store.most_connected_client());
   EXPECT_EQ(played.say(rank, get("/a")), text(""));
@@ -126,7 +126,7 @@ TEST(StoreLimits, BoundTheUnfinishedRequestsOfAll) {
   EXPECT_EQ(played.close_who_gives_way(&why), std::vector{second}) << "it has sent most";
   EXPECT_TRUE(why.starts_with("closed the store's connection to 10.0.0.1, pid 7: of '1")) << why;
   EXPECT_TRUE(
-      why.ends_with("' bytes of requests that are not whole it has sent most, expected at most 1000 of all "
+      why.ends_with("' bytes of unfinished requests it has sent the most, expected at most 1000 of all "
                     "clients"))
       << why;
   EXPECT_EQ(played.say(first, whole.substr(400)) + played.say(third, whole.substr(100)), "");
@@ -195,8 +195,8 @@ TEST(StoreLimits, BoundWhatAllLeaveUnreadInMemory) {
   std::string why;
   EXPECT_EQ(played.close_who_gives_way(&why), std::vector{greedy});
   EXPECT_EQ(why,
-            "closed the store's connection to 10.0.0.1, pid 7: of '100052' bytes that are not read "
-            "it leaves most, expected at most 100000 of all clients");
+            "closed the store's connection to 10.0.0.1, pid 7: of '100052' bytes of unread answers it has the most, "
+            "expected at most 100000 of all clients");
   EXPECT_EQ(played.store.unread(), 3 * 8 + large.size());
 }
 
