@@ -180,7 +180,7 @@ Result<> read_numa(BindingRequest& request, const Given& numa, const Given& core
   }
   if (is_configuration(numa.places)) {
     if (core.is_on) {
-      return wrong_value(core.setting, "False beside the configuration of --bind-numa");
+      return wrong_value(core.setting, "False together with the configuration of --bind-numa");
     }
     return read_configuration(request, numa);
   }
@@ -233,7 +233,7 @@ Result<std::optional<BindingOptions>> read_binding_options(const Settings& setti
   }
   if (core.is_on || numa.is_on) {
     return wrong_value(core.is_on ? core.setting : numa.setting,
-                       "False beside " + form->source.name + ", which binds the workers already");
+                       "False together with " + form->source.name + ", which binds the workers already");
   }
   const auto read = TRY((read_word<"node, socket, exclusive or core-complex", NumaForm::Node, NumaForm::Socket,
                                    NumaForm::Exclusive, NumaForm::CoreComplex>(*form)));

@@ -385,7 +385,7 @@ constexpr Rule kRules[] = {
      kNoCode},
     {6, kRanked, EachDevice, "rank_id", is_without_rank, "a number from 0", kInvalidTable},
     {6, kRanked, EachDevice, "rank_id", is_rank_beyond,
-     "a rank below %, as there are so many devices, and each rank from 0 once", kInvalidTable},
+     "a rank below %, the number of devices, and each rank from 0 once", kInvalidTable},
     {6, kRanked, EachDevice, "rank_id", is_second_rank, "a rank that no other device has; % has it", kInvalidTable},
     {6, kAll, EachDevice, "device_id", is_no_number, "a number from 0", kLogOnly},
     {6, kHosts, EachDevice, "device_id", is_id_beyond, "a device from 0 to %", kLogOnly},
