@@ -91,8 +91,7 @@ struct RouteValue {
 
 namespace muster::gang::fields {
 
-template <typename Io>
-void describe(Io& io, TableReport& report) {
+void describe(auto& io, TableReport& report) {
   io("size", report.summary.size, kNumber);
   io("server_count", report.summary.server_count, kNumber);
   io("table_version", report.summary.version, kAnyText);
@@ -107,33 +106,28 @@ void describe(Io& io, TableReport& report) {
   io("most_nodes", report.part.most_nodes, kNumber);
 }
 
-template <typename Io>
-void describe(Io& io, rank_table::Device& device) {
+void describe(auto& io, rank_table::Device& device) {
   io("id", device.id, kNumber);
   io("addresses", device.addresses, kAnyText);
 }
 
-template <typename Io>
-void describe(Io& io, LocalServer& server) {
+void describe(auto& io, LocalServer& server) {
   io("id", server.instance.server_id, kAnyText);
   io("host", server.host, kAnyText);
   io("devices", server.instance.devices, List<Object>{kMostInt, Keep::First, {}});
 }
 
-template <typename Io>
-void describe(Io& io, TableContribution& own) {
+void describe(auto& io, TableContribution& own) {
   io("summary", own.report, Object{});
   io("server", own.server, Object{});
 }
 
-template <typename Io>
-void describe(Io& io, SameTable& same) {
+void describe(auto& io, SameTable& same) {
   io("digest", same.digest, kAnyText);
   io("pod_addresses", same.pod_addresses, Members<Text>{kAnyText});
 }
 
-template <typename Io>
-void describe(Io& io, rank_table::RouteVote& vote) {
+void describe(auto& io, rank_table::RouteVote& vote) {
   io("reason", vote.reason, Text{.most = 500});
   io("digest", vote.digest, kName);
   io("position", vote.position, Nullable<Integer>{kRank});
@@ -141,8 +135,7 @@ void describe(Io& io, rank_table::RouteVote& vote) {
   io("first", vote.first, Nullable<Integer>{kRank});
 }
 
-template <typename Io>
-void describe(Io& io, rank_table::RouteDecision& decision) {
+void describe(auto& io, rank_table::RouteDecision& decision) {
   io("applies", decision.applies, Flag{});
   io("reason", decision.reason, kAnyText);
   io("positions", decision.positions, kNumbers);

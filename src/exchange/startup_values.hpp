@@ -96,22 +96,19 @@ std::vector<gang::Contributed> startup_contributions(const StartupFacts& facts);
 
 namespace muster::gang::fields {
 
-template <typename Io>
-void describe(Io& io, NodePorts& node) {
+void describe(auto& io, NodePorts& node) {
   io("host", node.host, kAnyText);
   io("name", node.name, kAnyText);
   io("slots", node.slots, kCount);
   io("ports", node.ports, List<Integer>{kMostPortsOfNode, Keep::First, {1, 65'535}});
 }
 
-template <typename Io>
-void describe(Io& io, MethodReport& report) {
+void describe(auto& io, MethodReport& report) {
   io("way", report.method, kAnyText);
   io("why_not", report.why_not, kAnyText);
 }
 
-template <typename Io>
-void describe(Io& io, AgreedMethod& method) {
+void describe(auto& io, AgreedMethod& method) {
   io("index", method.index, kNumber);
   io("why_not", method.why_not, kAnyTexts);
 }

@@ -109,10 +109,7 @@ class Gang : private EventQueue {
   void act(const SendToLeader& wanted);
   void act(const CloseLink& /*wanted*/) { to_leader_.close_link(); }
   void act(const Leave& wanted);
-  template <typename Request>
-  void act(const Request& request) {
-    node_.act(request);
-  }
+  void act(const auto& request) { node_.act(request); }
 
   // Choice of the leader.
   void lead_always();

@@ -30,10 +30,7 @@ class Writer {
   /// Limits texts to 1/`share` of their usual maximum.
   explicit Writer(std::size_t share) : share_(share) {}
 
-  template <typename T, typename Kind>
-  void operator()(const char* name, T& value, const Kind& kind) {
-    object_[name] = write(value, kind);
-  }
+  void operator()(const char* name, auto& value, const auto& kind) { object_[name] = write(value, kind); }
   template <typename T, typename Kind>
   void operator()(const char* name, std::optional<T>& value, const Kind& kind) {
     if (value) {
@@ -87,8 +84,7 @@ class Writer {
     return json::string(text.is_line ? one_line(value, most) : shortened(value, most));
   }
   json::value write(Verdict verdict, const VerdictName& /*name*/) const { return json::string(verdict_name(verdict)); }
-  template <typename T>
-  json::value write(T& value, const Object& /*object*/) const {
+  json::value write(auto& value, const Object& /*object*/) const {
     Writer inner(share_);
     describe(inner, value);
     return std::move(inner.object());
@@ -128,8 +124,7 @@ class Reader {
   void set_tail(std::string_view tail) { tail_ = tail; }
   bool has_unread_tail() const { return !tail_.empty(); }
 
-  template <typename T, typename Kind>
-  void operator()(const char* name, T& value, const Kind& kind) {
+  void operator()(const char* name, auto& value, const auto& kind) {
     if (const json::value* const field = object_.if_contains(name)) {
       read(path_ + name, *field, value, kind);
     } else {
@@ -240,8 +235,7 @@ class Reader {
       status = ExitStatus::exited(code);
     }
   }
-  template <typename T>
-  void read(const std::string& path, const json::value& value, T& inner_value, const Object& /*kind*/) {
+  void read(const std::string& path, const json::value& value, auto& inner_value, const Object& /*kind*/) {
     if (!value.is_object()) {
       reject(path, value, "an object");
       return;

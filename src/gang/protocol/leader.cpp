@@ -481,8 +481,7 @@ void Leader::take(LinkId link, const Hung& hung, Instant now) {
   }
 }
 
-template <typename Other>
-void Leader::take(LinkId link, const Other& unexpected, Instant now) {
+void Leader::take(LinkId link, const auto& unexpected, Instant now) {
   disconnect(link, "sent the message '" + std::string(name_of(Message(unexpected))) + "', which no agent sends here",
              now);
 }

@@ -99,8 +99,7 @@ class Leader {
   void take(LinkId link, const StatusReport& report, Instant now);
   void take(LinkId link, const Announce& announce, Instant now);
   void take(LinkId link, const Hung& hung, Instant now);
-  template <typename Other>
-  void take(LinkId link, const Other& unexpected, Instant now);
+  void take(LinkId link, const auto& unexpected, Instant now);
 
   void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
   bool leave_out_unfit(Instant now);

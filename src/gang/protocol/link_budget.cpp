@@ -24,8 +24,7 @@ LinkBudget::Turn LinkBudget::turn_of(const std::string& name, const SourcePrefix
           strange == 0, first, name};
 }
 
-template <typename Change>
-void LinkBudget::update(const std::string& name, const Change& change) {
+void LinkBudget::update(const std::string& name, const auto& change) {
   SourcePrefix& source_prefix = source_prefixes_[name];
   if (!source_prefix.links.empty()) {
     turns_.erase(turn_of(name, source_prefix));
@@ -42,8 +41,7 @@ LinkBudget::Rank LinkBudget::rank_of(LinkId link, const Entry& entry) {
   return {entry.is_new ? std::max(entry.trust, Trust::Active) : entry.trust, link};
 }
 
-template <typename Change>
-void LinkBudget::change_link(LinkId link, Entry& entry, const Change& change) {
+void LinkBudget::change_link(LinkId link, Entry& entry, const auto& change) {
   update(entry.source_prefix, [&](SourcePrefix& its) {
     its.links.erase(rank_of(link, entry));
     change(entry);

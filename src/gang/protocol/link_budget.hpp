@@ -67,11 +67,9 @@ class LinkBudget {
   /// Ends the grace of the oldest of the newest links after another one has come.
   void age();
   /// Changes a link and its rank.
-  template <typename Change>
-  void change_link(LinkId link, Entry& entry, const Change& change);
+  void change_link(LinkId link, Entry& entry, const auto& change);
   /// Changes a source prefix and its turn.
-  template <typename Change>
-  void update(const std::string& name, const Change& change);
+  void update(const std::string& name, const auto& change);
 
   std::size_t most_;
   std::size_t share_;          ///< of one source prefix

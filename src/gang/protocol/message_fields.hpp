@@ -111,8 +111,7 @@ inline constexpr Tail kPieceBytes{kMostPieceBytes};
 
 // --- Descriptions -------------------------------------------------------------------------------
 
-template <typename Io>
-void describe(Io& io, Failure& failure) {
+void describe(auto& io, Failure& failure) {
   io("node", failure.node, kRank);
   io("host", failure.host, kName);
   io("role", failure.role, kName);
@@ -137,37 +136,32 @@ void describe(Io& io, Failure& failure) {
   io("hints", failure.hints, kHints);
 }
 
-template <typename Io>
-void describe(Io& io, OtherFailures& others) {
+void describe(auto& io, OtherFailures& others) {
   io("listed", others.listed, kOtherFailures);
   io("count", others.count, kNumber);
 }
 
-template <typename Io>
-void describe(Io& io, Arrival& arrival) {
+void describe(auto& io, Arrival& arrival) {
   io("node", arrival.node, kRank);
   io("host", arrival.host, kName);
   io("seconds", arrival.seconds, Seconds{});
 }
 
-template <typename Io>
-void describe(Io& io, PastAttempt& past) {
+void describe(auto& io, PastAttempt& past) {
   io("attempt", past.attempt, kNumber);
   io("reason", past.reason, kSentence);
   io("is_loss", past.is_loss, Optional<Flag>{});
   io("last_lines", past.last_lines, kPastLastLines);
 }
 
-template <typename Io>
-void describe(Io& io, Outlier& outlier) {
+void describe(auto& io, Outlier& outlier) {
   io("node", outlier.node, kRank);
   io("host", outlier.host, kName);
   io("others", outlier.others, kNumber);
   io("facts", outlier.facts, kSentence);
 }
 
-template <typename Io>
-void describe(Io& io, Suspect& suspect) {
+void describe(auto& io, Suspect& suspect) {
   io("node", suspect.node, kRank);
   io("host", suspect.host, kName);
   io("failures", suspect.failures, kNumber);
@@ -175,8 +169,7 @@ void describe(Io& io, Suspect& suspect) {
   io("is_left_out", suspect.is_left_out, Optional<Flag>{});
 }
 
-template <typename Io>
-void describe(Io& io, GangRecord& record) {
+void describe(auto& io, GangRecord& record) {
   io("nodes", record.nodes, kCount);
   io("arrival_skew_seconds", record.arrival_skew_seconds, Seconds{});
   io("slowest", record.slowest, kSlowest);
@@ -185,16 +178,14 @@ void describe(Io& io, GangRecord& record) {
   io("suspects", record.suspects, kSuspects);
 }
 
-template <typename Io>
-void describe(Io& io, EarlyLeaver& leaver) {
+void describe(auto& io, EarlyLeaver& leaver) {
   io("node", leaver.node, kRank);
   io("host", leaver.host, kName);
   io("global_rank", leaver.global_rank, kRank);
   io("run_time_seconds", leaver.run_time_seconds, Seconds{});
 }
 
-template <typename Io>
-void describe(Io& io, JobEnd& end) {
+void describe(auto& io, JobEnd& end) {
   io("verdict", end.verdict, VerdictName{});
   io("kind", end.kind, kRareEndKind);
   io("exit_code", end.exit_code, kExitCode);
@@ -208,20 +199,17 @@ void describe(Io& io, JobEnd& end) {
   io("gang", end.gang, Object{});
 }
 
-template <typename Io>
-void describe(Io& io, RoleSize& size) {
+void describe(auto& io, RoleSize& size) {
   io("role", size.role, kName);
   io("count", size.count, kNumber);
 }
 
-template <typename Io>
-void describe(Io& io, RoleEndpoints& role) {
+void describe(auto& io, RoleEndpoints& role) {
   io("role", role.role, kName);
   io("endpoints", role.endpoints, kEndpoints);
 }
 
-template <typename Io>
-void describe(Io& io, JobFacts& job) {
+void describe(auto& io, JobFacts& job) {
   io("job_id", job.job_id, kName);
   io("mode", job.mode, kName);
   io("template_digest", job.template_digest, kRareName);
@@ -234,8 +222,7 @@ void describe(Io& io, JobFacts& job) {
   io("success_roles", job.success_roles, kRoleNames);
 }
 
-template <typename Io>
-void describe(Io& io, NodeFacts& node) {
+void describe(auto& io, NodeFacts& node) {
   io("rank", node.rank, kRank);
   io("slots", node.slots, kCount);
   io("host", node.host, kName);
@@ -247,8 +234,7 @@ void describe(Io& io, NodeFacts& node) {
 }
 
 /// A join of another protocol version is read up to here: it is refused for its version.
-template <typename Io>
-void describe(Io& io, Join& join) {
+void describe(auto& io, Join& join) {
   io("protocol", join.protocol, kNumber);
   io("version", join.version, kName);
   if (join.protocol != kProtocol) {
@@ -262,27 +248,23 @@ void describe(Io& io, Join& join) {
   io("contributes", join.contributes, kKeys);
 }
 
-template <typename Io>
-void describe(Io& io, InputStatus& preparing) {
+void describe(auto& io, InputStatus& preparing) {
   io("waits_for", preparing.waits_for, kSentence);
   io("exit_code", preparing.exit_code, kRareExitCode);
 }
 
-template <typename Io>
-void describe(Io& io, Heartbeat& beat) {
+void describe(auto& io, Heartbeat& beat) {
   io("memory_used_mib", beat.memory.used_mib, kRareAmount);
   io("memory_limit_mib", beat.memory.limit_mib, kRareAmount);
   io("oom_kills", beat.memory.oom_kills, kRareAmount);
 }
 
-template <typename Io>
-void describe(Io& io, Failed& failed) {
+void describe(auto& io, Failed& failed) {
   io("attempt", failed.attempt, kNumber);
   io("failure", failed.failure, Object{});
 }
 
-template <typename Io>
-void describe(Io& io, Succeeded& succeeded) {
+void describe(auto& io, Succeeded& succeeded) {
   io("attempt", succeeded.attempt, kNumber);
   io("global_rank", succeeded.global_rank, kRank);
   io("local_rank", succeeded.local_rank, kRank);
@@ -293,8 +275,7 @@ void describe(Io& io, Succeeded& succeeded) {
   io("world_size", succeeded.world_size, kRareNumber);
 }
 
-template <typename Io>
-void describe(Io& io, AttemptOver& ended) {
+void describe(auto& io, AttemptOver& ended) {
   io("attempt", ended.attempt, kNumber);
   io("failure", ended.failure, Object{});
   io("made_progress", ended.made_progress, Flag{});
@@ -302,35 +283,30 @@ void describe(Io& io, AttemptOver& ended) {
   io("also_failed", ended.also_failed, Optional<Object>{});
 }
 
-template <typename Io>
-void describe(Io& io, StopFromAgent& asked) {
+void describe(auto& io, StopFromAgent& asked) {
   io("signal", asked.signal, kSignal);
   io("is_urgent", asked.is_urgent, Flag{});
   io("most_grace_seconds", asked.most_grace, Seconds{});
   io("requester", asked.requester, kRareSentence);
 }
 
-template <typename Io>
-void describe(Io& io, SuspendRequested& asked) {
+void describe(auto& io, SuspendRequested& asked) {
   io("source", asked.source, kSentence);
   io("within_seconds", asked.within, Seconds{});
   io("is_withdrawn", asked.is_withdrawn, Optional<Flag>{});
 }
 
-template <typename Io>
-void describe(Io& io, WorkSaved& saved) {
+void describe(auto& io, WorkSaved& saved) {
   io("attempt", saved.attempt, kNumber);
   io("process", saved.process, kName);
 }
 
-template <typename Io>
-void describe(Io& io, StatusQuery& asked) {
+void describe(auto& io, StatusQuery& asked) {
   io("number", asked.number, kNumber);
   io("what", asked.what, kRareSentence);
 }
 
-template <typename Io>
-void describe(Io& io, StatusReport& report) {
+void describe(auto& io, StatusReport& report) {
   io("number", report.number, kNumber);
   io("text", report.text, kStatusText);
   io("missing", report.missing, kNumber);
@@ -339,22 +315,19 @@ void describe(Io& io, StatusReport& report) {
   io("suspect", report.suspect, kRareSentence);
 }
 
-template <typename Io>
-void describe(Io& io, Announce& announce) {
+void describe(auto& io, Announce& announce) {
   io("text", announce.text, kSentence);
   io("begins_stall", announce.begins_stall, Optional<Flag>{});
   io("ranks", announce.ranks, kHungRanks);
 }
 
-template <typename Io>
-void describe(Io& io, Hung& hung) {
+void describe(auto& io, Hung& hung) {
   io("attempt", hung.attempt, kNumber);
   io("why", hung.why, kSentence);
   io("ranks", hung.ranks, kHungRanks);
 }
 
-template <typename Io>
-void describe(Io& io, Chunk& chunk) {
+void describe(auto& io, Chunk& chunk) {
   io("key", chunk.id.key, kKey);
   io("attempt", chunk.id.attempt, kNumber);
   io("round", chunk.id.round, kNumber);
@@ -365,37 +338,31 @@ void describe(Io& io, Chunk& chunk) {
   io(chunk.bytes, kPieceBytes);
 }
 
-template <typename Io>
-void describe(Io& io, Contribute& contribute) {
+void describe(auto& io, Contribute& contribute) {
   describe(io, contribute.chunk);
 }
 
-template <typename Io>
-void describe(Io& io, Merged& merged) {
+void describe(auto& io, Merged& merged) {
   describe(io, merged.chunk);
 }
 
-template <typename Io>
-void describe(Io& io, Admitted& admitted) {
+void describe(auto& io, Admitted& admitted) {
   io("seat", admitted.seat, kRank);
   io("heartbeat_timeout_seconds", admitted.heartbeat_timeout_seconds, Seconds{});
   io("runs_without_it", admitted.runs_without_it, Optional<Flag>{});
 }
 
-template <typename Io>
-void describe(Io& io, Refused& refused) {
+void describe(auto& io, Refused& refused) {
   io("reason", refused.reason, kSentence);
   io("may_retry", refused.may_retry, Flag{});
 }
 
-template <typename Io>
-void describe(Io& io, Waiting& waiting) {
+void describe(auto& io, Waiting& waiting) {
   io("progress", waiting.progress, kSentence);
 }
 
 /// Without the ports, which the nodes exchange separately.
-template <typename Io>
-void describe(Io& io, Placement& placement) {
+void describe(auto& io, Placement& placement) {
   io("attempt", placement.attempt, kNumber);
   io("restarts", placement.restarts, kRareNumber);
   io("max_restarts", placement.max_restarts, kNumber);
@@ -414,16 +381,14 @@ void describe(Io& io, Placement& placement) {
   io("is_decided", placement.is_decided, Flag{});
 }
 
-template <typename Io>
-void describe(Io& io, Start& start) {
+void describe(auto& io, Start& start) {
   io("placement", start.placement, Object{});
   io("orphan_limit_seconds", start.orphan_limit_seconds, Seconds{});
   io("restart_count", start.restart_count, Optional<Integer>{kNumber});
   io("last_verdict", start.last_verdict, kRareName);
 }
 
-template <typename Io>
-void describe(Io& io, Stop& stop) {
+void describe(auto& io, Stop& stop) {
   io("attempt", stop.attempt, kNumber);
   io("signal", stop.signal, kSignal);
   io("reason", stop.reason, kSentence);
@@ -432,16 +397,14 @@ void describe(Io& io, Stop& stop) {
   io("most_grace_seconds", stop.most_grace, Seconds{});
 }
 
-template <typename Io>
-void describe(Io& io, Suspend& suspend) {
+void describe(auto& io, Suspend& suspend) {
   io("attempt", suspend.attempt, kNumber);
   io("source", suspend.notice.source, kSentence);
   io("within_seconds", suspend.notice.within, Seconds{});
   io("is_withdrawn", suspend.notice.is_withdrawn, Optional<Flag>{});
 }
 
-template <typename Io>
-void describe(Io& io, Finish& finish) {
+void describe(auto& io, Finish& finish) {
   io("end", finish.end, Object{});
 }
 

@@ -32,8 +32,7 @@ ParticipantActions Participant::on(const ParticipantEvent& event, Instant now) {
 }
 
 /// Each event has one part that it concerns, or is handled here.
-template <typename Event>
-void Participant::pass(const Event& event, Instant now) {
+void Participant::pass(const auto& event, Instant now) {
   if constexpr (requires { attempt_.on(event); }) {
     attempt_.on(event);
   } else if constexpr (requires { link_.on(event, now); }) {
@@ -55,19 +54,10 @@ std::optional<Instant> Participant::next_wake() const {
 }
 
 std::string Participant::awaited() const {
-  switch (state()) {
-    case State::Connecting:
-      return "the leader at " + membership_.leader;
-    case State::Joined:
-      return "the start of the job";
-    case State::Over:
-      return "what follows the attempt";
-    case State::Running:
-    case State::Stopping:
-    case State::Left:
-      break;
-  }
-  return {};
+  return state() == State::Connecting ? "the leader at " + membership_.leader
+         : state() == State::Joined   ? "the start of the job"
+         : state() == State::Over     ? "what follows the attempt"
+                                      : "";
 }
 
 // --- Events -------------------------------------------------------------------------------------
@@ -163,8 +153,7 @@ void Participant::handle(const Contributed& contributed, Instant /*now*/) {
 
 // --- Messages of the leader ---------------------------------------------------------------------
 
-template <typename Told>
-void Participant::pass_message(const Told& message, Instant now) {
+void Participant::pass_message(const auto& message, Instant now) {
   if constexpr (requires { attempt_.take(message); }) {
     attempt_.take(message);
   } else if constexpr (requires { link_.take(message, now); }) {
@@ -229,8 +218,7 @@ void Participant::take(const Announce& announce, Instant /*now*/) {
   }
 }
 
-template <typename Other>
-void Participant::take(const Other& unexpected, Instant now) {
+void Participant::take(const auto& unexpected, Instant now) {
   link_.cut_off("sent the message '" + std::string(name_of(Message(unexpected))) + "', which no leader sends", now);
 }
 

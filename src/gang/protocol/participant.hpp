@@ -54,8 +54,7 @@ class Participant {
   const ExchangeClient& contributions() const { return contributions_; }
 
  private:
-  template <typename Event>
-  void pass(const Event& event, Instant now);
+  void pass(const auto& event, Instant now);
   void handle(const LinkUp& up, Instant now);
   void handle(const FromLeader& received, Instant now);
   void handle(const NodeEvent& event, Instant now);
@@ -67,16 +66,14 @@ class Participant {
   void handle(const InputsFailed& failed, Instant now);
   void handle(const Contributed& contributed, Instant now);
 
-  template <typename Told>
-  void pass_message(const Told& message, Instant now);
+  void pass_message(const auto& message, Instant now);
   void take(const Waiting& waiting, Instant now);
   void take(const Merged& merged, Instant now);
   void take(const Start& start, Instant now);
   void take(const StatusQuery& asked, Instant now);
   void take(const StatusReport& report, Instant now);
   void take(const Announce& announce, Instant now);
-  template <typename Other>
-  void take(const Other& unexpected, Instant now);
+  void take(const auto& unexpected, Instant now);
 
   Membership membership_;
   ExchangeClient contributions_;
