@@ -9,21 +9,12 @@
 
 #include <malloc.h>
 
-#include <array>
-#include <cstdio>
 #include <functional>
 
 namespace muster::gang {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// A number in the form of `Join::incarnation`.
-std::string as_incarnation(std::uint64_t number) {
-  std::array<char, 17> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
-}
 
 }  // namespace
 
@@ -160,9 +151,8 @@ std::vector<NodePlace> Gang::nodes() const {
 
 std::string Gang::last_to_come() const {
   const Member* last = nullptr;
-  const std::size_t nodes = leader_ ? leader_->nodes().size() : 0;
-  for (std::size_t i = 0; nodes > 1 && i < nodes; ++i) {
-    const Member* const member = leader_->roster().find(leader_->nodes()[i]);
+  for (const LinkId link : leader_ && leader_->nodes().size() > 1 ? leader_->nodes() : std::vector<LinkId>()) {
+    const Member* const member = leader_->roster().find(link);
     if (member != nullptr && member->node_rank && (last == nullptr || member->came > last->came)) {
       last = member;
     }
@@ -263,7 +253,7 @@ void Gang::finish() {
 void Gang::lead_always() {
   if (const auto failure = lead()) {
     if (failure->is_in_use && !other_leader_) {
-      ask_other_leader(as_incarnation(setup_.config.seed), "");
+      ask_other_leader(incarnation_of(setup_.config.seed), "");
     }
     add(ParticipantEvent(describe_failure(*failure)));
     return;

@@ -48,13 +48,6 @@ class PlainChannel : public Channel {
 
 }  // namespace
 
-std::unique_ptr<Channel> make_channel(const GangKey* key, Side side) {
-  if (key != nullptr) {
-    return make_tls_channel(*key, side);
-  }
-  return std::make_unique<PlainChannel>(side);
-}
-
 // TLS 1.3 with the job's key as an external pre-shared key. No certificates, no tickets, no early data.
 //
 // OpenSSL reads from and writes to the channel's own strings, and releases its buffers between records: a leader has
@@ -338,8 +331,11 @@ class TlsChannel : public Channel {
 
 }  // namespace
 
-std::unique_ptr<Channel> make_tls_channel(const GangKey& key, Side side) {
-  return std::make_unique<TlsChannel>(key, side);
+std::unique_ptr<Channel> make_channel(const GangKey* key, Side side) {
+  if (key != nullptr) {
+    return std::make_unique<TlsChannel>(*key, side);
+  }
+  return std::make_unique<PlainChannel>(side);
 }
 
 }  // namespace muster::gang

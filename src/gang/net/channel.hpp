@@ -59,6 +59,4 @@ inline constexpr char kFirstOfPlain = 0x00;
 inline constexpr char kFirstOfHandshake = 0x16;
 inline constexpr char kFirstOfAlert = 0x15;
 
-std::unique_ptr<Channel> make_tls_channel(const GangKey& key, Side side);
-
 }  // namespace muster::gang

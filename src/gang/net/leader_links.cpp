@@ -221,8 +221,7 @@ LinkToLeader::LinkToLeader(boost::asio::io_context& io, const GangConfig& config
 
 void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
   resolver_.resolve(host_, [answer = std::move(answer)](const auto& addresses) {
-    answer(addresses &&
-           std::any_of(addresses->begin(), addresses->end(), [](const auto& address) { return is_own(address); }));
+    answer(addresses && std::ranges::any_of(*addresses, is_own));
   });
 }
 

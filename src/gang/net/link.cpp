@@ -328,15 +328,13 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   void close() {
     if (state_ == State::Leaving) {
-      boost::asio::post(socket_.get_executor(), [self = shared_from_this()] { self->report_closed(); });
+      boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
+        if (self->owner_ != nullptr) {
+          self->owner_->on_closed(self->number_);
+        }
+      });
     }
     shut();
-  }
-
-  void report_closed() {
-    if (owner_ != nullptr) {
-      owner_->on_closed(number_);
-    }
   }
 
   void shut() {

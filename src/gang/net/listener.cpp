@@ -15,9 +15,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 namespace muster::gang {
 namespace {
@@ -173,28 +175,22 @@ struct Line {
 };
 
 std::optional<Line> parse(const std::string& text) {
-  std::istringstream words(text);
-  std::string number;
-  std::string local;
-  std::string remote;
-  std::string state;
-  std::string skipped;
-  Line line;
-  words >> number >> local >> remote >> state;
-  for (int i = 0; i < 5; ++i) {  // queues, timer, retransmissions, user, time-out
-    words >> skipped;
-  }
-  words >> line.inode;
+  constexpr std::size_t kLocal = 1;
+  constexpr std::size_t kState = 3;
+  constexpr std::size_t kInode = 9;  // behind queues, timer, retransmissions, user and time-out
+  std::istringstream stream(text);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  const std::string local = words.size() > kInode ? words[kLocal] : "";
   const std::size_t colon = local.find(':');
-  if (!words || colon == std::string::npos) {
+  if (colon == std::string::npos) {
     return std::nullopt;
   }
   constexpr int kHexadecimal = 16;
+  Line line{.is_listening = words[kState] == "0A", .inode = words[kInode]};
   const char* const end = local.data() + local.size();
   if (std::from_chars(local.data() + colon + 1, end, line.port, kHexadecimal).ptr != end) {
     return std::nullopt;
   }
-  line.is_listening = state == "0A";
   return line;
 }
 

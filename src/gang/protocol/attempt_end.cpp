@@ -84,12 +84,8 @@ void AttemptEnd::stop_nodes(int signal, Instant now) {
   gang_.exchange.end();
   stop_deadline_ = now + longest_stop();
   gang_.state = LeaderState::Stopping;
-  std::vector<LinkId> alive;
-  for (const LinkId link : gang_.attempt.nodes()) {
-    if (gang_.roster.find(link) != nullptr) {
-      alive.push_back(link);
-    }
-  }
+  std::vector<LinkId> alive = gang_.attempt.nodes();
+  std::erase_if(alive, [this](LinkId link) { return gang_.roster.find(link) == nullptr; });
   gang_.send(std::move(alive), Stop{gang_.attempt.number(), signal, gang_.attempt.reason(), without_texts(gang_.end),
                                     /*is_urgent=*/false, asked_grace_ ? asked_grace_ : suspension_.grace(now)});
   after_an_end(now);
@@ -310,13 +306,11 @@ void AttemptEnd::hurry(const Member& asked, int signal, Instant now) {
 }
 
 std::vector<LinkId> AttemptEnd::nodes_that_have_not_ended() const {
-  std::vector<LinkId> alive;
-  for (const LinkId link : gang_.attempt.nodes()) {
+  std::vector<LinkId> alive = gang_.attempt.nodes();
+  std::erase_if(alive, [this](LinkId link) {
     const Member* const member = gang_.roster.find(link);
-    if (member != nullptr && !member->has_ended) {
-      alive.push_back(link);
-    }
-  }
+    return member == nullptr || member->has_ended;
+  });
   return alive;
 }
 

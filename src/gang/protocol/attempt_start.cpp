@@ -48,20 +48,16 @@ std::string AttemptStart::last_verdict() const {
 }
 
 std::vector<NodeFacts> AttemptStart::facts_of_nodes() const {
-  std::vector<NodeFacts> nodes;
-  nodes.reserve(gang_.attempt.nodes().size());
-  for (const LinkId link : gang_.attempt.nodes()) {
-    nodes.push_back(gang_.roster.find(link)->join.node);
-  }
+  std::vector<NodeFacts> nodes(gang_.attempt.nodes().size());
+  std::ranges::transform(gang_.attempt.nodes(), nodes.begin(),
+                         [this](LinkId link) { return gang_.roster.find(link)->join.node; });
   return nodes;
 }
 
 std::vector<NodeName> AttemptStart::names_of_nodes() const {
-  std::vector<NodeName> names;
-  names.reserve(gang_.attempt.nodes().size());
-  for (const LinkId link : gang_.attempt.nodes()) {
-    names.push_back(name_of(*gang_.roster.find(link)));
-  }
+  std::vector<NodeName> names(gang_.attempt.nodes().size());
+  std::ranges::transform(gang_.attempt.nodes(), names.begin(),
+                         [this](LinkId link) { return name_of(*gang_.roster.find(link)); });
   return names;
 }
 
@@ -88,11 +84,8 @@ void AttemptStart::name_bad_nodes() {
 /// Sends each node its own placement.
 void AttemptStart::send_starts(Start start) {
   const std::vector<NodeFacts> nodes = facts_of_nodes();
-  std::vector<std::string> names;
-  names.reserve(nodes.size());
-  for (const NodeFacts& node : nodes) {
-    names.push_back(node.host);
-  }
+  std::vector<std::string> names(nodes.size());
+  std::ranges::transform(nodes, names.begin(), &NodeFacts::host);
   const auto roles = find_role_slots(nodes);
   const auto hosts = gang_.config.job.are_tasks ? find_host_places(names) : std::vector<HostPlace>();
   Placement& placement = start.placement;

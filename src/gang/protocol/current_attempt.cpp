@@ -6,6 +6,7 @@
 #include "supervise/first_failure.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace muster::gang {
@@ -38,11 +39,8 @@ void CurrentAttempt::note_success(NodeRank node, const std::string& host, const 
 }
 
 std::vector<std::string> CurrentAttempt::deciding_roles() const {
-  std::vector<std::string> roles;
-  for (const auto& [role, leaver] : left_first_) {
-    roles.push_back(role);
-  }
-  return roles;
+  const auto roles = std::views::keys(left_first_);
+  return {roles.begin(), roles.end()};
 }
 
 std::optional<EarlyLeaver> CurrentAttempt::left_before(const Failure& failure) const {
@@ -55,8 +53,7 @@ std::optional<EarlyLeaver> CurrentAttempt::left_before(const Failure& failure) c
 }
 
 void CurrentAttempt::note_failure(Failure failure) {
-  const auto known = std::find_if(failures_.begin(), failures_.end(),
-                                  [&](const Failure& other) { return other.node == failure.node; });
+  const auto known = std::ranges::find(failures_, failure.node, &Failure::node);
   if (known == failures_.end()) {
     failures_.push_back(std::move(failure));
   } else {

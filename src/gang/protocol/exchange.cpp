@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 
 namespace muster::gang {
 
@@ -16,10 +17,6 @@ namespace {
 
 /// Smaller values are not compressed: that is not worth the leader's time.
 constexpr std::size_t kLarge = std::size_t{16} << 10U;
-
-std::string number(std::size_t value) {
-  return std::to_string(value);
-}
 
 }  // namespace
 
@@ -50,7 +47,8 @@ std::vector<Chunk> split(Value value) {
 /// Returns what is wrong with a chunk; empty: nothing.
 std::string Assembler::objection(const Chunk& chunk, std::size_t most) const {
   if (chunk.size > most) {
-    return "sent " + number(chunk.size) + " bytes under '" + chunk.id.key + "', expected at most " + number(most);
+    return "sent " + std::to_string(chunk.size) + " bytes under '" + chunk.id.key + "', expected at most " +
+           std::to_string(most);
   }
   if (chunk.compressed_size > chunk.size ||
       chunk.bytes.size() > chunk.compressed_size - std::min(chunk.offset, chunk.compressed_size) ||
@@ -138,11 +136,8 @@ std::vector<Contribute> ExchangeClient::keep(const std::string& key, const std::
 }
 
 std::vector<std::string> ExchangeClient::names() const {
-  std::vector<std::string> names;
-  for (const auto& [key, bytes] : before_start_) {
-    names.push_back(key);
-  }
-  return names;
+  const auto names = std::views::keys(before_start_);
+  return {names.begin(), names.end()};
 }
 
 std::vector<Contribute> ExchangeClient::introduce() {

@@ -2,18 +2,12 @@
 #include "gang/protocol/gang_state.hpp"
 
 #include "base/text.hpp"
+#include "environment/local_host.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <utility>
 
 namespace muster::gang {
-namespace {
-
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
-}
-
-}  // namespace
 
 GangState::GangState(GangConfig given, Instant now)
     : config(std::move(given)),

@@ -84,9 +84,12 @@ std::string ConnectRetry::describe_failure(Instant now) const {
 }
 
 std::string ConnectRetry::incarnation() const {
-  const auto number = static_cast<unsigned long long>(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
+  return incarnation_of(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
+}
+
+std::string incarnation_of(std::uint64_t number) {
   std::array<char, 17> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx", number);
+  (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
   return text.data();
 }
 

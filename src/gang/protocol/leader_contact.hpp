@@ -59,6 +59,9 @@ class ConnectRetry {
   std::optional<Instant> dial_at_;
 };
 
+/// The number in the form of `Join::incarnation`.
+std::string incarnation_of(std::uint64_t number);
+
 // Decides for an agent when to send heartbeats to the leader, and after which silence the leader is lost.
 
 class LeaderLiveness {

@@ -318,8 +318,7 @@ void Preflight::name_silent(const std::vector<LinkId>& nodes) {
 }
 
 std::string Preflight::difference_of(LinkId link) const {
-  const auto found = differences_.find(link);
-  return found == differences_.end() ? std::string() : found->second;
+  return value_at(differences_, link);
 }
 
 }  // namespace muster::gang

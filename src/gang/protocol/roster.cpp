@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -57,12 +58,8 @@ const Member* Roster::find(LinkId link) const {
 }
 
 std::vector<LinkId> Roster::links() const {
-  std::vector<LinkId> links;
-  links.reserve(members_.size());
-  for (const auto& [link, member] : members_) {
-    links.push_back(link);
-  }
-  return links;
+  const auto links = std::views::keys(members_);
+  return {links.begin(), links.end()};
 }
 
 bool Roster::has_others() const {
