@@ -49,51 +49,36 @@ Result<> check_mixture(const TablesOfNodes& all) {
                                        kind_of(other->value) + ": expected the same on all nodes"};
 }
 
-/// Checks that each rank of the table is started by exactly one node.
-class RankOwners {
- public:
-  explicit RankOwners(int size) : owners_(static_cast<std::size_t>(size), nullptr) {}
-
-  Result<> add(const TableOfNode& node) {
+/// Checks that each rank of the table is started by exactly one node. When some nodes do not take part, the ranks of those may
+/// be missing.
+Result<> check_ranks(const TablesOfNodes& all) {
+  constexpr std::size_t kMostNamed = 60;
+  const TableReport& first = *all.front().value.report;
+  std::vector<const TableOfNode*> owners(static_cast<std::size_t>(first.summary.size), nullptr);
+  for (const TableOfNode& node : all) {
     for (const int rank : node.value.report->part.ranks) {
-      const TableOfNode*& owner = owners_.at(static_cast<std::size_t>(rank));
-      if (owner != nullptr) {
-        return different(*owner, node,
+      const TableOfNode* const other = std::exchange(owners.at(static_cast<std::size_t>(rank)), &node);
+      if (other != nullptr) {
+        return different(*other, node,
                          "would both start rank " + std::to_string(rank) +
                              " of the rank table: expected a part of its own for each node");
       }
-      owner = &node;
     }
+  }
+  std::vector<int> missing;
+  for (std::size_t rank = 0; rank < owners.size(); ++rank) {
+    if (owners[rank] == nullptr) {
+      missing.push_back(static_cast<int>(rank));
+    }
+  }
+  if (missing.empty()) {
     return {};
   }
-
-  /// Checks that no rank is missing. When some nodes do not take part, the ranks of those may be.
-  [[nodiscard]] Result<> check_all(bool is_complete) const {
-    constexpr std::size_t kMostNamed = 60;
-    std::vector<int> missing;
-    for (std::size_t rank = 0; rank < owners_.size(); ++rank) {
-      if (owners_[rank] == nullptr) {
-        missing.push_back(static_cast<int>(rank));
-      }
-    }
-    const std::string named = (missing.size() == 1 ? "rank " : "ranks ") + describe_ranges(missing);
-    return missing.empty() ? Result<>()
-                           : Error{is_complete ? ErrorKind::BadData : ErrorKind::Incomplete,
-                                   "no node that takes part would start " + one_line(named, kMostNamed) +
-                                       " of the rank table, which has " + count_of(owners_.size(), "rank")};
-  }
-
- private:
-  std::vector<const TableOfNode*> owners_;
-};
-
-Result<> check_ranks(const TablesOfNodes& all) {
-  const TableReport& first = *all.front().value.report;
-  RankOwners owners(first.summary.size);
-  for (const TableOfNode& node : all) {
-    TRY(owners.add(node));
-  }
-  return owners.check_all(all.size() >= static_cast<std::size_t>(first.part.most_nodes));
+  const bool is_complete = all.size() >= static_cast<std::size_t>(first.part.most_nodes);
+  const std::string named = (missing.size() == 1 ? "rank " : "ranks ") + describe_ranges(missing);
+  return Error{is_complete ? ErrorKind::BadData : ErrorKind::Incomplete,
+               "no node that takes part would start " + one_line(named, kMostNamed) + " of the rank table, which has " +
+                   count_of(owners.size(), "rank")};
 }
 
 Result<std::string> compare(const TablesOfNodes& all) {
@@ -159,11 +144,10 @@ std::string RankTableValue::pending(const std::vector<gang::NodePart>& parts) {
     }
     heads.push_back(*head);
   }
-  const auto is_older = [](const Head& a, const Head& b) { return a.version < b.version; };
-  const auto oldest = std::min_element(heads.begin(), heads.end(), is_older);
-  const auto newest = std::max_element(heads.begin(), heads.end(), is_older);
+  const auto oldest = std::ranges::min_element(heads, {}, &Head::version);
+  const auto newest = std::ranges::max_element(heads, {}, &Head::version);
   const bool is_same =
-      std::all_of(heads.begin(), heads.end(), [&](const Head& head) { return head.digest == heads.front().digest; });
+      std::ranges::all_of(heads, [&](const Head& head) { return head.digest == heads.front().digest; });
   if (is_same || oldest->version == newest->version) {
     return {};
   }
@@ -213,11 +197,8 @@ Result<rank_table::RouteVote> Encoding<rank_table::RouteVote>::read(std::string_
 }
 
 Result<rank_table::RouteDecision> RouteValue::merge(std::vector<Contribution<rank_table::RouteVote>> all) {
-  std::vector<rank_table::RouteVote> votes;
-  votes.reserve(all.size());
-  for (auto& node : all) {
-    votes.push_back(std::move(node.value));
-  }
+  std::vector<rank_table::RouteVote> votes(all.size());
+  std::ranges::transform(all, votes.begin(), [](auto& node) { return std::move(node.value); });
   return rank_table::decide_route(votes);
 }
 
