@@ -145,25 +145,6 @@ std::span<const FactRow> fact_rows() {
   return kFactRows;
 }
 
-std::string describe_comparison(const FactRow& row) {
-  constexpr int kPercent = 100;
-  switch (row.compare) {
-    case Compare::Equal:
-      return "equal";
-    case Compare::Amount:
-      return "at most " + std::to_string(static_cast<int>(std::lround(row.tolerance * kPercent))) + " % less" +
-             (std::isinf(row.enough) ? "" : ", or at least " + describe_number(row, row.enough)) +
-             (row.enough_beside.empty() ? "" : ", or than `" + std::string(row.enough_beside) + "`");
-    case Compare::Floor:
-      return "at least " + describe_number(row, row.tolerance);
-    case Compare::Clock:
-      return "within " + std::to_string(static_cast<int>(row.tolerance)) + " s";
-    case Compare::Set:
-      return "the same set";
-  }
-  return {};
-}
-
 std::string describe_number(const FactRow& row, double number) {
   if (number >= kNoLimit) {
     return "no limit";

@@ -50,9 +50,6 @@ struct FactRow {
 
 std::span<const FactRow> fact_rows();
 
-/// As docs/preflight.md has it: "equal", "at most 2 % less", "at least 1.0 GiB", "within 1 s", "the same set".
-std::string describe_comparison(const FactRow& row);
-
 /// For a row of numbers: "63.8 GiB", "1048576", "no limit".
 std::string describe_number(const FactRow& row, double number);
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -41,8 +42,7 @@ std::size_t most_outliers(std::size_t nodes) {
 }
 
 /// Notes the difference of each node that does not agree, where nearly all of `nodes` do. `agrees` and `describe` take a node.
-template <typename Agrees, typename Describe>
-void note_outliers(const FactRow& row, const Nodes& nodes, const Agrees& agrees, const Describe& describe) {
+void note_outliers(const FactRow& row, const Nodes& nodes, const auto& agrees, const auto& describe) {
   const auto others = static_cast<std::size_t>(
       std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) { return agrees(*node); }));
   if (nodes.size() < gang::kFewestCompared || nodes.size() - others > most_outliers(nodes.size())) {
@@ -70,8 +70,7 @@ std::vector<std::pair<std::string, std::size_t>> groups_of(const std::vector<std
 }
 
 std::string text_told(const FactRow& row, const Node& node) {
-  const auto found = node.facts.texts.find(row.name);
-  return found == node.facts.texts.end() ? "none" : found->second;
+  return value_at(node.facts.texts, row.name, "none");
 }
 
 /// "kernel 5.15 on 40 nodes and 6.1 on 24"; empty: there are no two large groups.
@@ -224,12 +223,9 @@ std::vector<std::string> compared_texts(const Facts::Set& set) {
 
 /// "7 with 400 Gb/s, 1 with 200 Gb/s", without the names.
 std::string summary_of(const Facts::Set& set) {
-  std::vector<std::string> texts;
-  for (const auto& [name, text] : set) {
-    texts.push_back(text);
-  }
+  const auto texts = std::views::values(set);
   std::vector<std::string> parts;
-  for (const auto& [text, count] : groups_of(texts)) {
+  for (const auto& [text, count] : groups_of({texts.begin(), texts.end()})) {
     parts.push_back(std::to_string(count) + " with " + text);
   }
   return parts.empty() ? "none" : join(parts, ", ");
@@ -237,10 +233,7 @@ std::string summary_of(const Facts::Set& set) {
 
 /// Names the entries of `own` that differ from `usual`; the summaries where the nodes name them differently.
 std::string describe_set(const FactRow& row, const Facts::Set& own, const Facts::Set& usual) {
-  const auto text_at = [](const Facts::Set& set, const std::string& name) {
-    const auto found = set.find(name);
-    return found == set.end() ? std::string("missing") : found->second;
-  };
+  const auto text_at = [](const Facts::Set& set, const std::string& name) { return value_at(set, name, "missing"); };
   const Facts::Set own_part = compared_part(own);
   const Facts::Set usual_part = compared_part(usual);
   Facts::Set both = own_part;
@@ -295,8 +288,7 @@ void compare_sets(const FactRow& row, const Nodes& all) {
 std::string usual_version(const Nodes& nodes) {
   std::vector<std::string> versions;
   for (const Node* const node : nodes) {
-    const auto version = node->facts.texts.find("muster");
-    versions.push_back(version == node->facts.texts.end() ? "" : version->second);
+    versions.push_back(value_at(node->facts.texts, "muster"));
   }
   return groups_of(versions).front().first;
 }

@@ -155,8 +155,8 @@ void LinkMeeting::turn(Clock::time_point end) {
     const bool is_of_use = !is_over && (ready[i].revents == 0 || serve(peer));
     if (!is_of_use) {
       give_up(peer);
-      peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-    } else if (!peer.socket) {  // its round has taken the socket, for it is the partner
+    }
+    if (!is_of_use || !peer.socket) {  // its round has taken the socket, because it is the partner
       peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
     }
   }
@@ -324,23 +324,11 @@ bool LinkMeeting::serve(Peer& peer) {
   if (peer.got.size() < size) {
     return true;
   }
-  const bool is_of_use = take_message(peer);
+  const bool is_of_use = peer.stage == Stage::Hello    ? take_hello(peer)
+                         : peer.stage == Stage::Answer ? take_answer(peer)
+                                                       : take_last(peer);
   peer.got.clear();
   return is_of_use;
-}
-
-bool LinkMeeting::take_message(Peer& peer) {
-  switch (peer.stage) {
-    case Stage::Hello:
-      return take_hello(peer);
-    case Stage::Answer:
-      return take_answer(peer);
-    case Stage::Last:
-      return take_last(peer);
-    case Stage::Connected:
-      break;
-  }
-  return false;
 }
 
 }  // namespace muster::preflight

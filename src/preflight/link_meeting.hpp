@@ -73,15 +73,13 @@ class LinkMeeting {
   void begin_tries();
   Clock::time_point next_due(Clock::time_point end) const;
   void begin_try(std::size_t round);
-  // The six functions below return false if the connection is of no use: it has failed, or its other end has not proved that it
+  // The five functions below return false if the connection is of no use: it has failed, or its other end has not proved that it
   // knows the key. `turn` then gives this connection up.
 
   /// Goes on with a connection on which something has happened.
   bool serve(Peer& peer);
   /// A connection of this node has been made: sends the first message.
   bool greet(Peer& peer);
-  /// Takes the message for which `peer.stage` waits, and which is whole in `peer.got`.
-  bool take_message(Peer& peer);
   bool take_hello(Peer& peer);
   bool take_answer(Peer& peer);
   bool take_last(Peer& peer);

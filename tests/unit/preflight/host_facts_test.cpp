@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 namespace muster::preflight {
@@ -76,6 +77,26 @@ TEST(Facts, AreDescribedForPeople) {
     }
   }
   EXPECT_EQ(text, "driver=580.95;memory=502.9 GiB;open files=no limit;port=a 1 Gb/s, b down;");
+}
+
+/// As docs/preflight.md has it: "equal", "at most 2 % less", "at least 1.0 GiB", "within 1 s", "the same set".
+std::string describe_comparison(const FactRow& row) {
+  constexpr int kPercent = 100;
+  switch (row.compare) {
+    case Compare::Equal:
+      return "equal";
+    case Compare::Amount:
+      return "at most " + std::to_string(static_cast<int>(std::lround(row.tolerance * kPercent))) + " % less" +
+             (std::isinf(row.enough) ? "" : ", or at least " + describe_number(row, row.enough)) +
+             (row.enough_beside.empty() ? "" : ", or than `" + std::string(row.enough_beside) + "`");
+    case Compare::Floor:
+      return "at least " + describe_number(row, row.tolerance);
+    case Compare::Clock:
+      return "within " + std::to_string(static_cast<int>(row.tolerance)) + " s";
+    case Compare::Set:
+      return "the same set";
+  }
+  return {};
 }
 
 /// The first two columns of the page's table: a fact, and how it is compared.
