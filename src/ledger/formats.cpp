@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 namespace muster::ledger {
 namespace {
@@ -40,13 +39,6 @@ const KindNames& names_of(Kind kind) {
 
 std::string quoted(const std::string& text) {
   return json::serialize(json::value(valid_utf8(text)));
-}
-
-/// As decimals: JSON's other form of numbers is hard to read.
-std::string decimals(double number) {
-  std::array<char, 64> text{};
-  (void)std::snprintf(text.data(), text.size(), "%.6f", number);
-  return text.data();
 }
 
 std::string microseconds(double seconds) {
@@ -101,8 +93,7 @@ std::string metric(const std::string& name, const char* type, const char* help, 
   return heading(name, type, help) + name + " " + value + "\n";
 }
 
-template <typename Value>
-std::string of_phases(const std::string& name, const char* help, const Value& value) {
+std::string of_phases(const std::string& name, const char* help, const auto& value) {
   std::string text = heading(name, "gauge", help);
   for (std::size_t i = 0; i < kPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
@@ -111,9 +102,8 @@ std::string of_phases(const std::string& name, const char* help, const Value& va
   return text;
 }
 
-template <typename Value>
 std::string of_ranks(const std::string& name, const char* help, const std::vector<RankState>& ranks,
-                     const Value& value) {
+                     const auto& value) {
   std::string text;
   for (const RankState& rank : ranks) {
     if (const std::string number = value(rank); !number.empty()) {
@@ -128,8 +118,8 @@ std::string of_ranks(const std::string& name, const char* help, const std::vecto
 std::string to_json_line(const Event& event) {
   const std::chrono::duration<double> since_epoch(event.wall);
   const WallTime time(std::chrono::round<std::chrono::milliseconds>(since_epoch));
-  return "{\"time\":\"" + utc_text_with_milliseconds(time) + "\",\"wall\":" + decimals(event.wall) +
-         ",\"monotonic\":" + decimals(event.monotonic) + ",\"event\":\"" + names_of(event.kind).name +
+  return "{\"time\":\"" + utc_text_with_milliseconds(time) + "\",\"wall\":" + std::to_string(event.wall) +
+         ",\"monotonic\":" + std::to_string(event.monotonic) + ",\"event\":\"" + names_of(event.kind).name +
          "\",\"node\":" + std::to_string(event.node) + ",\"attempt\":" + std::to_string(event.attempt) +
          (event.rank ? ",\"rank\":" + std::to_string(*event.rank) : "") + details(event) + "}\n";
 }
@@ -172,15 +162,15 @@ std::string to_prometheus(const Ledger& ledger, double now, const Names& names, 
          of_phases("muster_phase", "1 for the phase of the job.",
                    [&](Phase phase) { return std::string(phase == ledger.phase() ? "1" : "0"); }) +
          of_phases("muster_phase_seconds", "Time in each phase so far.",
-                   [&](Phase phase) { return decimals(ledger.seconds(phase, now)); }) +
+                   [&](Phase phase) { return std::to_string(ledger.seconds(phase, now)); }) +
          metric("muster_restarts_total", "counter", "Attempts after the first one.",
                 std::to_string(ledger.restarts())) +
          metric("muster_restart_lost_seconds_total", "counter", "Time from failures until the next attempt ran.",
-                decimals(ledger.seconds(Phase::Restarting, now))) +
+                std::to_string(ledger.seconds(Phase::Restarting, now))) +
          metric("muster_ranks_alive", "gauge", "Workers of this node that run.", std::to_string(ledger.alive())) +
          questions +
          of_ranks("muster_rank_output_age_seconds", "Time since the rank last wrote something.", ranks,
-                  [](const RankState& rank) { return rank.output_age ? decimals(*rank.output_age) : ""; }) +
+                  [](const RankState& rank) { return rank.output_age ? std::to_string(*rank.output_age) : ""; }) +
          of_ranks("muster_rank_step", "Step that the rank's program last told by progress().", ranks,
                   [](const RankState& rank) { return rank.step ? std::to_string(*rank.step) : ""; });
 }

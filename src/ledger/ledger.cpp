@@ -43,7 +43,6 @@ std::optional<Span> Ledger::add(const Event& event) {
     first_ = now_;
     began_ = now_;
   }
-  last_ = now_;
   const std::uint64_t bytes = event.memory_peak.value_or(0);
   if (event.kind == Kind::JobEnded) {
     node_peak_ = bytes;
@@ -113,7 +112,7 @@ double Ledger::seconds(Phase phase, double now) const {
 std::string Ledger::closing_line() const {
   std::vector<std::string> parts;
   const auto add_part = [&](Phase phase, const std::string& what, const std::string& more = "") {
-    if (const double time = seconds(phase, last_); time >= kLeast) {
+    if (const double time = seconds(phase, now_); time >= kLeast) {
       parts.push_back(what + " " + duration(time) + more);
     }
   };
@@ -121,7 +120,7 @@ std::string Ledger::closing_line() const {
            last_node_.empty() ? "" : " (" + last_node_ + " came last)");
   add_part(Phase::Starting, has_met_ ? "start until all ranks met" : "start of the workers");
   add_part(Phase::Restarting, "lost to " + count_of(static_cast<std::size_t>(restarts()), "restart"));
-  parts.push_back("ran " + duration(seconds(Phase::Running, last_)));
+  parts.push_back("ran " + duration(seconds(Phase::Running, now_)));
   add_part(Phase::Ending, "end");
   return "of " + duration(total()) + ": " + join(parts, ", ") + describe_memory();
 }

@@ -73,7 +73,7 @@ class Ledger {
   int restarts() const { return attempts_ > 1 ? attempts_ - 1 : 0; }
   int alive() const { return alive_; }
   /// Time from the first event to the last one.
-  double total() const { return last_ - first_; }
+  double total() const { return now_ - first_; }
   /// "of 1 h 2 min: waited for all nodes 41 s (node 17 came last), start until all ranks met 23 s, ...".
   std::string closing_line() const;
 
@@ -91,8 +91,7 @@ class Ledger {
   std::array<double, kPhases> seconds_{};
   std::optional<double> began_;  ///< of the phase; empty: no event yet
   double first_ = 0;
-  double last_ = 0;
-  double now_ = 0;  ///< time of the event that is being added
+  double now_ = 0;  ///< time of the last event
   int attempts_ = 0;
   std::int64_t unstarted_ = 0;  ///< workers of this node that are not started yet
   int alive_ = 0;
