@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 namespace muster {
@@ -215,6 +217,16 @@ std::map<std::string, double> features_of(const std::vector<std::string>& words)
   return features;
 }
 
+/// The rows that `read` finds in the pages.
+template <typename Read>
+auto all_rows(const Read& read) {
+  std::invoke_result_t<Read, std::string, std::string> rows;
+  for (const auto& [name, content] : known_pages()) {
+    std::ranges::move(read(content, name), std::back_inserter(rows));
+  }
+  return rows;
+}
+
 /// The row of a code: its own, that of signals above 128, or that of all others.
 template <typename Row>
 std::optional<Row> find_code(int code, const std::vector<Row>& rows, const std::string& others) {
@@ -262,30 +274,15 @@ std::vector<ExitCodeHelp> read_exit_code_help(std::string_view markdown, const s
 }
 
 std::vector<MessageRow> known_messages() {
-  std::vector<MessageRow> rows;
-  for (const auto& [name, content] : known_pages()) {
-    const auto more = read_message_page(content, name);
-    rows.insert(rows.end(), more.begin(), more.end());
-  }
-  return rows;
+  return all_rows(read_message_page);
 }
 
 std::vector<ExitCodeRow> known_exit_codes() {
-  for (const auto& [name, content] : known_pages()) {
-    if (auto rows = read_exit_codes(content); !rows.empty()) {
-      return rows;
-    }
-  }
-  return {};
+  return all_rows([](const std::string& content, const std::string& /*name*/) { return read_exit_codes(content); });
 }
 
 std::vector<ExitCodeHelp> known_exit_code_help() {
-  for (const auto& [name, content] : known_pages()) {
-    if (auto rows = read_exit_code_help(content, name); !rows.empty()) {
-      return rows;
-    }
-  }
-  return {};
+  return all_rows(read_exit_code_help);
 }
 
 std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows) {
@@ -359,8 +356,7 @@ std::vector<double> MessageIndex::likeness_to(std::string_view text) const {
   for (const auto& [feature, factor] : features_of(words)) {
     const double weight = weight_of(feature);
     whole += factor * weight;
-    const auto having = having_.find(feature);
-    for (const Having& one : having == having_.end() ? std::vector<Having>() : having->second) {
+    for (const Having& one : value_at(having_, feature)) {
       of_text[one.message] += factor * weight;
       of_message[one.message] += one.factor * weight;
     }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <ranges>
@@ -123,8 +124,7 @@ bool is_alike(const Failure& one, const Failure& other) {
 }
 
 /// Groups the listed failures of which `is_wanted` is true.
-template <typename IsWanted>
-std::vector<AlikeFailures> group_alike(const std::vector<Failure>& listed, const IsWanted& is_wanted) {
+std::vector<AlikeFailures> group_alike(const std::vector<Failure>& listed, const auto& is_wanted) {
   std::vector<AlikeFailures> groups;
   for (const Failure& failure : listed) {
     if (!is_wanted(failure)) {
@@ -166,13 +166,9 @@ bool has_same_lines(const Failure& first, const Failure& other) {
 
 /// Adds ranks that had written an error of their own when they were asked to end: the reason may stand there.
 void add_asked(std::vector<ReportLine>& lines, const JobEnd& end) {
-  constexpr int kShown = 3;
-  int shown = 0;
+  constexpr std::size_t kShown = 3;
   const auto groups = group_alike(end.also_failed.listed, [](const Failure& other) { return other.was_asked; });
-  for (const AlikeFailures& alike : groups) {
-    if (shown++ >= kShown) {
-      break;
-    }
+  for (const AlikeFailures& alike : std::span(groups).first(std::min(groups.size(), kShown))) {
     const bool is_one = alike.size() == 1;
     const std::string who = describe_places(alike) + (is_one ? ", which was" : ", which were") + " only asked to end, ";
     if (has_same_lines(*end.first_failure, *alike.front())) {
@@ -252,15 +248,16 @@ json::value pid_document(pid_t pid) {
   return pid > 0 ? json::value(pid) : json::value(nullptr);
 }
 
+json::value text_or_null(const std::string& text) {
+  return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
 /// Rounds to milliseconds.
 double rounded(double seconds) {
   return static_cast<double>(static_cast<long long>(seconds * 1000)) / 1000;
 }
 
 json::object failure_document(const Failure& failure, const std::vector<std::string>& advice) {
-  const auto text_or_null = [](const std::string& text) {
-    return text.empty() ? json::value(nullptr) : json::value(text);
-  };
   const auto rank_or_null = [&](int rank) {  // a service has no rank
     return failure.service.empty() ? json::value(rank) : json::value(nullptr);
   };
@@ -284,13 +281,12 @@ json::object failure_document(const Failure& failure, const std::vector<std::str
                       {"order_known", failure.knows_order}};
 }
 
-json::array also_failed_document(const OtherFailures& others) {
-  json::array documents;
-  documents.reserve(others.listed.size());
-  for (const Failure& other : others.listed) {
-    documents.push_back(failure_document(other, other.hints));
+json::array list_of(const auto& items, const auto& document_of) {
+  json::array list;
+  for (const auto& item : items) {
+    list.push_back(document_of(item));
   }
-  return documents;
+  return list;
 }
 
 /// Null for a job of one node, which has no rendezvous.
@@ -299,41 +295,30 @@ json::value gang_document(const Outcome& outcome) {
     return nullptr;
   }
   const GangRecord& gang = outcome.end.gang;
-  json::array slowest;
-  for (const Arrival& arrival : gang.slowest) {
-    slowest.push_back(
-        json::object{{"node", arrival.node.value}, {"host", arrival.host}, {"after_s", rounded(arrival.seconds)}});
-  }
-  json::array outliers;
-  for (const Outlier& outlier : gang.outliers) {
-    outliers.push_back(json::object{{"node", outlier.node.value}, {"host", outlier.host}, {"differs", outlier.facts}});
-  }
+  const auto describe_arrival = [](const Arrival& arrival) {
+    return json::object{{"node", arrival.node.value}, {"host", arrival.host}, {"after_s", rounded(arrival.seconds)}};
+  };
+  const auto describe_outlier = [](const Outlier& outlier) {
+    return json::object{{"node", outlier.node.value}, {"host", outlier.host}, {"differs", outlier.facts}};
+  };
   return json::object{{"nodes", gang.nodes},
                       {"arrival_skew_s", rounded(gang.arrival_skew_seconds)},
-                      {"slowest", std::move(slowest)},
-                      {"outliers", std::move(outliers)}};
+                      {"slowest", list_of(gang.slowest, describe_arrival)},
+                      {"outliers", list_of(gang.outliers, describe_outlier)}};
 }
 
-json::array suspects_document(const GangRecord& gang) {
-  json::array suspects;
-  for (const Suspect& suspect : gang.suspects) {
-    suspects.push_back(json::object{{"node", suspect.node.value},
-                                    {"host", suspect.host},
-                                    {"failures", suspect.failures},
-                                    {"reasons", json::array(suspect.reasons.begin(), suspect.reasons.end())},
-                                    {"left_out", suspect.is_left_out}});
-  }
-  return suspects;
+json::object suspect_document(const Suspect& suspect) {
+  return json::object{{"node", suspect.node.value},
+                      {"host", suspect.host},
+                      {"failures", suspect.failures},
+                      {"reasons", json::array(suspect.reasons.begin(), suspect.reasons.end())},
+                      {"left_out", suspect.is_left_out}};
 }
 
-json::array past_attempts_document(const Outcome& outcome) {
-  json::array attempts;
-  for (const PastAttempt& past : outcome.end.gang.past_attempts) {
-    attempts.push_back(json::object{{"attempt", past.attempt},
-                                    {"reason", past.reason},
-                                    {"stderr_tail", json::array(past.last_lines.begin(), past.last_lines.end())}});
-  }
-  return attempts;
+json::object past_attempt_document(const PastAttempt& past) {
+  return json::object{{"attempt", past.attempt},
+                      {"reason", past.reason},
+                      {"stderr_tail", json::array(past.last_lines.begin(), past.last_lines.end())}};
 }
 
 /// Adds how far apart the nodes came, if the difference is worth reporting.
@@ -384,11 +369,9 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
 /// Adds what a stopped job was seen to hang at, which may have been long before.
 void add_hang(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const auto seen = outcome.end.verdict == Verdict::Stopped ? parse_object(outcome.hang) : std::nullopt;
-  const json::value* const sentences = seen ? seen->if_contains("verdict") : nullptr;
-  if (sentences != nullptr && sentences->is_array() && !sentences->get_array().empty() &&
-      sentences->get_array().front().is_string()) {
-    lines.push_back({Level::Warning, "the job hung before it was stopped: " +
-                                         std::string(sentences->get_array().front().get_string())});
+  const json::array* const sentences = seen ? array_of(*seen, "verdict") : nullptr;
+  if (sentences != nullptr && !sentences->empty() && sentences->front().is_string()) {
+    lines.push_back({Level::Warning, "the job hung before it was stopped: " + std::string(text_of(&sentences->front()))});
   }
 }
 
@@ -407,16 +390,12 @@ void add_evidence(std::vector<ReportLine>& lines, const std::vector<KeptEvidence
   }
 }
 
-json::array evidence_document(const Outcome& outcome) {
-  json::array files;
-  for (const KeptEvidence& one : outcome.evidence) {
-    files.push_back(json::object{{"global_rank", one.global_rank.value},
-                                 {"attempt", one.attempt},
-                                 {"kind", one.kind},
-                                 {"path", one.path.empty() ? json::value() : json::value(one.path)},
-                                 {"remark", one.remark.empty() ? json::value() : json::value(one.remark)}});
-  }
-  return files;
+json::object evidence_document(const KeptEvidence& one) {
+  return json::object{{"global_rank", one.global_rank.value},
+                      {"attempt", one.attempt},
+                      {"kind", one.kind},
+                      {"path", text_or_null(one.path)},
+                      {"remark", text_or_null(one.remark)}};
 }
 
 /// False when the first failure is the whole story.
@@ -425,19 +404,15 @@ bool says_more_than_a_failure(const JobEnd& end) {
   return !end.first_failure || !is_a_failure || end.kind == EndKind::NoProgress || end.first_failure->is_early_exit;
 }
 
-json::array workers_document(const Outcome& outcome) {
-  json::array workers;
-  for (const WorkerResult& worker : outcome.workers) {
-    workers.push_back(json::object{{"role", worker.role},
-                                   {"global_rank", worker.global_rank.value},
-                                   {"local_rank", worker.local_rank.value},
-                                   {"outcome", name_of(worker.outcome)},
-                                   {"pid", pid_document(worker.pid)},
-                                   {"exit_code", code_document(worker.status)},
-                                   {"signal", signal_document(worker.status)},
-                                   {"run_time_s", rounded(worker.run_time_seconds)}});
-  }
-  return workers;
+json::object worker_document(const WorkerResult& worker) {
+  return json::object{{"role", worker.role},
+                      {"global_rank", worker.global_rank.value},
+                      {"local_rank", worker.local_rank.value},
+                      {"outcome", name_of(worker.outcome)},
+                      {"pid", pid_document(worker.pid)},
+                      {"exit_code", code_document(worker.status)},
+                      {"signal", signal_document(worker.status)},
+                      {"run_time_s", rounded(worker.run_time_seconds)}};
 }
 
 }  // namespace
@@ -481,6 +456,7 @@ json::value to_document(const Outcome& outcome) {
   const std::chrono::duration<double> run_time(outcome.run_time_seconds);
   const WallTime started_at = outcome.ended_at - std::chrono::duration_cast<WallTime::duration>(run_time);
   const auto& first = outcome.end.first_failure;
+  const auto describe_other = [](const Failure& other) { return failure_document(other, other.hints); };
   json::value document =
       json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
                    {"exit_code", outcome.end.exit_code},
@@ -494,13 +470,13 @@ json::value to_document(const Outcome& outcome) {
                    {"run_time_s", rounded(outcome.run_time_seconds)},
                    {"init_s", outcome.init_seconds ? json::value(rounded(*outcome.init_seconds)) : json::value()},
                    {"first_failure", first ? json::value(failure_document(*first, hints(outcome))) : json::value()},
-                   {"also_failed", also_failed_document(outcome.end.also_failed)},
+                   {"also_failed", list_of(outcome.end.also_failed.listed, describe_other)},
                    {"also_failed_count", outcome.end.also_failed.count},
                    {"gang", gang_document(outcome)},
-                   {"suspects", suspects_document(outcome.end.gang)},
-                   {"past_attempts", past_attempts_document(outcome)},
-                   {"workers", workers_document(outcome)},
-                   {"evidence", evidence_document(outcome)},
+                   {"suspects", list_of(outcome.end.gang.suspects, suspect_document)},
+                   {"past_attempts", list_of(outcome.end.gang.past_attempts, past_attempt_document)},
+                   {"workers", list_of(outcome.workers, worker_document)},
+                   {"evidence", list_of(outcome.evidence, evidence_document)},
                    {"hang", outcome.hang.empty() ? json::value() : json::parse(outcome.hang)},
                    {"remarks", json::array(outcome.notices.begin(), outcome.notices.end())}};
   make_valid_utf8(document);
@@ -553,18 +529,13 @@ std::string state_folder_of(const std::string& state_dir, const std::string& job
 }
 
 std::optional<RunHistory> parse_history(const std::string& text) {
-  boost::system::error_code error;
-  const json::value value = json::parse(text, error);
-  if (error || !value.is_object()) {
-    return std::nullopt;
-  }
-  const json::value* const runs = value.get_object().if_contains("runs");
-  const json::value* const verdict = value.get_object().if_contains("verdict");
-  const bool is_one = runs != nullptr && runs->is_int64() && runs->get_int64() >= 0 &&
-                      runs->get_int64() < std::numeric_limits<int>::max() && verdict != nullptr &&
-                      verdict->is_string() && find_verdict(std::string(verdict->get_string()));
-  return is_one ? std::optional(RunHistory{static_cast<int>(runs->get_int64()), std::string(verdict->get_string())})
-                : std::nullopt;
+  const auto document = parse_object(text);
+  const json::value* const runs = document ? document->if_contains("runs") : nullptr;
+  const std::int64_t* const count = runs != nullptr ? runs->if_int64() : nullptr;
+  const std::string verdict(document ? text_of(*document, "verdict") : "");
+  const bool is_one =
+      count != nullptr && *count >= 0 && *count < std::numeric_limits<int>::max() && find_verdict(verdict);
+  return is_one ? std::optional(RunHistory{static_cast<int>(*count), verdict}) : std::nullopt;
 }
 
 Result<RunHistory> open_history(const std::string& folder) {

@@ -88,8 +88,8 @@ std::string line_at(const json::object& object, const char* name) {
 
 ReportsFolder saved_reports_folder(const std::map<std::string, std::string>& variables) {
   const auto value = [&](const char* name) {
-    const auto at = variables.find(name);
-    return at == variables.end() || !at->second.starts_with('/') ? std::string() : at->second;
+    const std::string given = value_at(variables, name);
+    return given.starts_with('/') ? given : std::string();
   };
   const std::string state = value("XDG_STATE_HOME");
   const std::string home = value("HOME");
@@ -171,8 +171,8 @@ std::string describe_saved_report(const json::object& saved) {
   std::string text = line_at(report, "started_at") + " to " + line_at(report, "ended_at") + ": " +
                      (id.empty() ? "" : "'" + id + "', ") + line_at(saved, "program") + " in " +
                      line_at(saved, "folder") + "\n";
-  const json::value* const lines = saved.if_contains("lines");
-  const json::array shown = lines != nullptr && lines->is_array() ? lines->get_array() : json::array();
+  const json::array* const lines = array_of(saved, "lines");
+  const json::array shown = lines != nullptr ? *lines : json::array();
   for (const json::value& line : shown) {
     text += line.is_string() ? "  " + visible_line(std::string(line.get_string())) + "\n" : "";
   }
