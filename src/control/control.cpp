@@ -67,8 +67,7 @@ Result<std::optional<std::chrono::milliseconds>> read_seconds(const json::object
 }
 
 Result<Request> read_stop(const json::object& object) {
-  const auto grace = read_seconds(object, "grace");
-  return grace ? Result<Request>(StopRequest{*grace}) : grace.error();
+  return Request(StopRequest{TRY(read_seconds(object, "grace"))});
 }
 
 Result<Request> read_suspend(const json::object& object) {

@@ -407,8 +407,7 @@ Found find_agents(const std::string& temporary_folder) {
       found.refusals.push_back(no_answer(silent.socket).message);
     }
   }
-  std::sort(found.agents.begin(), found.agents.end(),
-            [](const auto& left, const auto& right) { return left.pid < right.pid; });
+  std::ranges::sort(found.agents, {}, &FoundAgent::pid);
   return found;
 }
 

@@ -221,8 +221,7 @@ json::array join_nodes(const std::vector<std::string>& lines) {
     }
   }
   const auto rank = [](const json::object& node) { return number_at(node, "node").value_or(1e9); };
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [&](const auto& left, const auto& right) { return rank(left) < rank(right); });
+  std::ranges::stable_sort(nodes, {}, rank);
   return json::array(nodes.begin(), nodes.end());
 }
 
