@@ -364,14 +364,12 @@ Result<Frame> read_frame(FrameReader& reader) {
 
 Result<AgentOrder> read_order() {
   FrameReader reader(kMostFrameBytes);
-  OrderReader orders;
-  while (true) {
+  AgentOrder order;
+  for (bool is_whole = false; !is_whole;) {
     const auto frame = TRY(read_frame(reader));
-    const auto is_whole = TRY(orders.take(frame));
-    if (is_whole) {
-      return std::move(orders.order());
-    }
+    is_whole = TRY(add_frame(order, frame));
   }
+  return order;
 }
 
 }  // namespace

@@ -118,12 +118,11 @@ LauncherActions LauncherState::fail(JobEnd end) {
 }
 
 LauncherActions LauncherState::after_an_end(LauncherActions actions) {
-  const bool is_over = std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_ended; });
+  const bool is_over = std::ranges::all_of(nodes_, &Node::has_ended);
   if (!is_over) {
     return actions;
   }
-  const bool has_code =
-      std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.bye.has_value(); });
+  const bool has_code = std::ranges::any_of(nodes_, [](const Node& node) { return node.bye.has_value(); });
   if (!end_ && !has_code && stop_signal_) {
     end_ = end_by_signal(*stop_signal_);
   }
@@ -132,7 +131,7 @@ LauncherActions LauncherState::after_an_end(LauncherActions actions) {
 }
 
 LauncherActions LauncherState::on_start_timeout() {
-  const bool has_one = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_come; });
+  const bool has_one = std::ranges::any_of(nodes_, &Node::has_come);
   if (is_ending_ || has_one) {
     return {};
   }

@@ -134,16 +134,16 @@ std::string write_order(const AgentOrder& order) {
   return text;
 }
 
-Result<bool> OrderReader::take(const Frame& frame) {
+Result<bool> add_frame(AgentOrder& order, const Frame& frame) {
   if (frame.kind == kStart) {
     return true;
   }
   for (const Field& field : kFields) {
-    if (frame.kind == field.kind && field.take(order_, frame.bytes)) {
+    if (frame.kind == field.kind && field.take(order, frame.bytes)) {
       return false;
     }
   }
-  return Error{ErrorKind::BadData, "the launcher of the job, muster " + order_.version + ", sends '" +
+  return Error{ErrorKind::BadData, "the launcher of the job, muster " + order.version + ", sends '" +
                                        one_line(frame.kind, 40) + "', which this muster cannot read"};
 }
 
@@ -157,15 +157,6 @@ namespace {
 constexpr auto kSshOptions =
     std::to_array<const char*>({"-T", "-x", "-oBatchMode=yes", "-oControlMaster=no", "-oConnectTimeout=15",
                                 "-oServerAliveInterval=10", "-oServerAliveCountMax=3"});
-
-/// Replaces the host placeholder. True if there was one.
-bool fill_host(std::vector<std::string>& words, const std::string& host) {
-  bool is_filled = false;
-  for (std::string& word : words) {
-    is_filled = replace_all(word, kHostPlace, host) || is_filled;
-  }
-  return is_filled;
-}
 
 /// True when every character stands for itself within single quotes in every shell.
 bool is_plain(const std::string& path) {
@@ -198,7 +189,10 @@ RemoteShell slurms_srun() {
 std::vector<std::string> command_line_of(const RemoteShell& shell, const std::string& host,
                                          const std::string& command) {
   std::vector<std::string> line = shell.words;
-  const bool is_filled = fill_host(line, host);
+  bool is_filled = false;
+  for (std::string& word : line) {
+    is_filled = replace_all(word, kHostPlace, host) || is_filled;
+  }
   const std::string& program = shell.words.front();
   if (program.substr(program.rfind('/') + 1) == "ssh" && !is_filled) {
     line.insert(line.end(), kSshOptions.begin(), kSshOptions.end());
@@ -366,11 +360,8 @@ int slots_of(const FanOut& fan_out, const GivenHost& host) {
 
 /// "a,b", by node rank.
 std::string names_of(const std::vector<GivenHost>& hosts) {
-  std::vector<std::string> names;
-  names.reserve(hosts.size());
-  for (const GivenHost& host : hosts) {
-    names.push_back(host.host);
-  }
+  std::vector<std::string> names(hosts.size());
+  std::ranges::transform(hosts, names.begin(), &GivenHost::host);
   return join(names, ",");
 }
 

@@ -34,16 +34,8 @@ struct AgentOrder {
 /// Encodes the order as frames, the last of which is "start".
 std::string write_order(const AgentOrder& order);
 
-/// Parses an order from its frames.
-class OrderReader {
- public:
-  /// True when the frame was the last one. Fails with `BadData` for an unexpected frame.
-  [[nodiscard]] Result<bool> take(const Frame& frame);
-  AgentOrder& order() { return order_; }
-
- private:
-  AgentOrder order_;
-};
+/// Adds what the next frame of an order says. True when it was the last one. Fails with `BadData` for an unexpected frame.
+[[nodiscard]] Result<bool> add_frame(AgentOrder& order, const Frame& frame);
 
 /// The option of an agent that gets its order on standard input. Users never type it, so it is in no table.
 inline constexpr const char* kAgentOption = "--agent-of-front";

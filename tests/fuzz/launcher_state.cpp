@@ -14,14 +14,14 @@ namespace {
 /// Every frame that is read, written again: what was read is the beginning of what was sent.
 void check_frames(std::string_view bytes, std::size_t step) {
   FrameReader reader(kMostFrameBytes);
-  OrderReader orders;
+  AgentOrder order;
   std::size_t frames = 0;
   for (std::size_t i = 0; i < bytes.size(); i += step) {
     reader.feed(bytes.substr(i, step));
     auto frame = next_frame(reader);
     for (; frame && *frame; frame = next_frame(reader)) {
       ++frames;
-      (void)orders.take(**frame);
+      (void)add_frame(order, **frame);
     }
     if (!frame) {
       break;
@@ -29,7 +29,7 @@ void check_frames(std::string_view bytes, std::size_t step) {
     require(reader.wanted() > 0, "something can be read");
   }
   require(frames <= bytes.size(), "a frame has a byte at least");
-  (void)write_order(orders.order());
+  (void)write_order(order);
 }
 
 void check_words(std::string_view bytes, std::size_t step) {

@@ -60,13 +60,12 @@ TEST(Orders, ArriveByteForByte) {
   order.line.program = {"train.py", "", kTorture};
   order.line.worker_arguments = {"--local_rank={local_rank}"};
   order.line.is_python_script = true;
-  OrderReader reader;
+  AgentOrder read;
   bool is_whole = false;
   for (const Frame& frame : read_all(write_order(order), 5)) {
-    is_whole = reader.take(frame).value();
+    is_whole = add_frame(read, frame).value();
   }
   ASSERT_TRUE(is_whole);
-  const AgentOrder& read = reader.order();
   EXPECT_EQ(read.variables, order.variables);
   EXPECT_EQ(read.working_directory, order.working_directory);
   EXPECT_EQ(read.line.program, order.line.program);
@@ -78,8 +77,8 @@ TEST(Orders, ArriveByteForByte) {
 
 TEST(Orders, RefuseWhatTheyHaveNot) {
   for (const Frame& frame : {Frame{"wish", "x"}, Frame{"setting", "x"}, Frame{"variable", "=x"}}) {
-    OrderReader reader;
-    EXPECT_FALSE(reader.take(frame)) << frame.kind;
+    AgentOrder read;
+    EXPECT_FALSE(add_frame(read, frame)) << frame.kind;
   }
 }
 
