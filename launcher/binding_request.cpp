@@ -254,15 +254,12 @@ constexpr const char* kExpected = "a file such as /etc/hccn.conf that can be rea
 Result<> read_addresses(rank_table::GenerateRequest& request, const Settings& settings, const Snapshot& snapshot) {
   const auto setting = settings.find("hccn-conf");
   const std::string path = setting ? setting->value : rank_table::kHccnFile;
-  if (const auto known = snapshot.files.find(path); known != snapshot.files.end()) {
-    request.text = known->second;
-  } else if (!setting) {
+  const auto known = snapshot.files.find(path);
+  const bool is_known = known != snapshot.files.end();
+  if (!is_known && !setting) {
     return {};
-  } else if (auto text = read_given_file(*setting, kExpected); text) {
-    request.text = std::move(*text);
-  } else {
-    return text.error();
   }
+  request.text = TRY(is_known ? Result<std::string>(known->second) : read_given_file(*setting, kExpected));
   request.file = setting.value_or(Sourced<std::string>{path, {SourceKind::File, path}});
   return {};
 }

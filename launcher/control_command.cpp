@@ -206,22 +206,14 @@ Result<int> list_jobs(const std::vector<control::FoundAgent>& jobs, bool is_json
 
 }  // namespace
 
-OptionTable status_options() {
-  return {kStatusTable, {}, {}, "muster status"};
-}
-OptionTable stacks_options() {
-  return {kStacksTable, {}, {}, "muster stacks"};
-}
-OptionTable stop_options() {
-  return {kStopTable, {}, {}, "muster stop"};
-}
-OptionTable suspend_options() {
-  return {kSuspendTable, {}, {}, "muster suspend"};
-}
+const OptionTable kStatusOptions{kStatusTable, {}, {}, "muster status"};
+const OptionTable kStacksOptions{kStacksTable, {}, {}, "muster stacks"};
+const OptionTable kStopOptions{kStopTable, {}, {}, "muster stop"};
+const OptionTable kSuspendOptions{kSuspendTable, {}, {}, "muster suspend"};
 
-Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
+Result<int> run_control(const CommandLine& line, const Snapshot& snapshot, const Inherited& /*inherited*/) {
   ControlOptions options;
-  TRY(read_rows(options, find_subcommand(line.command)->options().options, line.settings));
+  TRY(read_rows(options, find_subcommand(line.command)->options->options, line.settings));
   const auto request = TRY(request_of(line.command, options));
   const control::Found found = control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp"));
   const bool lists_all = line.command == Command::Status && !options.job;

@@ -1,6 +1,7 @@
 // Answers commands and options that print something and run no job: explain, plan, doctor, version, token, check.
 #include "agent/facts_reporter.hpp"
 #include "base/display_text.hpp"
+#include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
@@ -121,18 +122,9 @@ Result<int> print(const Result<std::string>& result) {
   if (was_closed(STDOUT_FILENO)) {  // another file, which accepts everything, may have it now
     return system_error("cannot write to standard output", EBADF);
   }
-  std::string_view rest(*result);
-  while (!rest.empty()) {
-    const ssize_t taken = ::write(STDOUT_FILENO, rest.data(), rest.size());
-    if (taken < 0 && errno == EPIPE) {
-      return 0;  // the reader, such as `head`, has seen enough
-    }
-    if (taken < 0 && errno != EINTR) {
-      return system_error("cannot write to standard output", errno);
-    }
-    rest.remove_prefix(taken > 0 ? static_cast<std::size_t>(taken) : 0);
-  }
-  return 0;
+  const int error_number = write_all(STDOUT_FILENO, *result).error_number;
+  const bool is_read = error_number == 0 || error_number == EPIPE;  // the reader, such as `head`, may have seen enough
+  return is_read ? Result<int>(0) : system_error("cannot write to standard output", error_number);
 }
 
 void log_notices(const CommandLine& line) {
@@ -299,9 +291,7 @@ json::object document_of(const SystemCapabilities& answers, const std::vector<Gu
 
 }  // namespace
 
-OptionTable doctor_options() {
-  return {kDoctorTable, {}, {}};
-}
+const OptionTable kDoctorOptions{kDoctorTable, {}, {}};
 
 Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited) {
   const SystemCapabilities answers = probe_system();
@@ -363,11 +353,9 @@ constexpr auto kTokenTable = std::to_array<Option>({
 
 }  // namespace
 
-OptionTable token_options() {
-  return {kTokenTable, {}, {}};
-}
+const OptionTable kTokenOptions{kTokenTable, {}, {}};
 
-Result<int> run_token() {
+Result<int> run_token(const CommandLine& /*line*/, const Snapshot& /*snapshot*/, const Inherited& /*inherited*/) {
   return print(TRY(random_digits(gang::kGoodTokenBytes)) + "\n");
 }
 
@@ -474,9 +462,7 @@ Result<int> print_verdict(const std::string& file, const Inspection& verdict) {
 
 }  // namespace
 
-OptionTable check_options() {
-  return {kCheckTable, {}, {}};
-}
+const OptionTable kCheckOptions{kCheckTable, {}, {}};
 
 Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens) {
   std::vector<std::string> flags;
@@ -492,10 +478,10 @@ Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens)
   for (std::size_t i = 0; i < words.size(); ++i) {
     line.settings.set(names.at(i), {words[i], from_flag(names.at(i))});
   }
-  return read_flags(flags, check_options(), line.settings);
+  return read_flags(flags, kCheckOptions, line.settings);
 }
 
-Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
+Result<int> run_check(const CommandLine& line, const Snapshot& snapshot, const Inherited& /*inherited*/) {
   const auto kind = line.settings.find(kKind);
   const auto file = line.settings.find(kFile);
   if (!kind || !file) {

@@ -28,29 +28,27 @@ constexpr int kUsualHistory = 20;
 /// Time limit for the file system of the home folder.
 constexpr std::chrono::seconds kReadTimeout{5};
 
-struct LastOptions {
-  bool is_json = false;
-};
-
 constexpr auto kLastTable = std::to_array<Option>({
-    {"json", nullptr, "Last", "Print JSON.", kInto<&LastOptions::is_json, read_whether_on>},
+    {"json", nullptr, "Last", "Print JSON."},
     {"help", nullptr, "Last", "Print this text.", kReadByCode, nullptr, 'h'},
 });
 
+/// First character of the helper process's answer: an error text follows, or the reports.
+constexpr const char* kRefused = "!";
+constexpr const char* kRead = "=";
+
 /// The answer of the helper process that reads the files: JSON, or all reports as text.
 std::string answer_with(const ReportsFolder& folder, std::size_t count, bool is_json) {
+  if (const auto checked = check_reports_folder(folder); !checked) {
+    return kRefused + checked.error().message;
+  }
   json::array documents;
   std::string text;
   for (json::object& saved : read_saved_reports(folder, count)) {
     text += (text.empty() ? "" : "\n") + describe_saved_report(saved);
     documents.push_back(std::move(saved));
   }
-  return is_json ? pretty_json(documents) : text;
-}
-
-/// Empty: no error.
-std::string reason_of(const Result<>& result) {
-  return result ? "" : result.error().message;
+  return kRead + (is_json ? pretty_json(documents) : text);
 }
 
 /// True for a process that a person has started in a terminal, wherever its output goes, and also with nohup; false for
@@ -65,9 +63,7 @@ constexpr auto kLastRemarks = std::to_array<OptionRemark>({
 
 }  // namespace
 
-OptionTable last_options() {
-  return {kLastTable, {}, {}, "muster last", kLastRemarks};
-}
+const OptionTable kLastOptions{kLastTable, {}, {}, "muster last", kLastRemarks};
 
 Result<> read_last_line(CommandLine& line, std::span<const std::string> tokens) {
   std::vector<std::string> flags;
@@ -80,31 +76,28 @@ Result<> read_last_line(CommandLine& line, std::span<const std::string> tokens) 
       line.settings.set(kCount, {token, from_flag(kCount)});
     }
   }
-  return read_flags(flags, last_options(), line.settings);
+  return read_flags(flags, kLastOptions, line.settings);
 }
 
-Result<int> run_last(const CommandLine& line, const Snapshot& snapshot) {
-  LastOptions options;
-  TRY(read_rows(options, last_options().options, line.settings));
+Result<int> run_last(const CommandLine& line, const Snapshot& snapshot, const Inherited& /*inherited*/) {
   const auto given = line.settings.find(kCount);
   const int count = given ? TRY(read_number<1, kMostReports, "a number">(*given)) : 1;
   const ReportsFolder folder = saved_reports_folder(snapshot.variables);
-  const auto refusal = HelperTask::wait_for({[&] { return reason_of(check_reports_folder(folder)); }, kReadTimeout});
-  if (refusal && !refusal->empty()) {
-    return Error{ErrorKind::Incomplete, "the last reports are not read: " + *refusal};
-  }
-  const auto answer = HelperTask::wait_for(
-      {[&] { return answer_with(folder, static_cast<std::size_t>(count), options.is_json); }, kReadTimeout});
+  const auto read = [&] { return answer_with(folder, static_cast<std::size_t>(count), is_on(line.settings, "json")); };
+  const auto answer = HelperTask::wait_for({read, kReadTimeout});
   if (!answer) {
     return Error{ErrorKind::System,
                  "cannot read the last reports in '" + folder.path + "': its file system does not answer"};
   }
-  if (answer->empty()) {
+  if (answer->starts_with(kRefused)) {
+    return Error{ErrorKind::Incomplete, "the last reports are not read: " + answer->substr(1)};
+  }
+  if (*answer == kRead) {
     return Error{ErrorKind::Incomplete, "no report of a job of this user is kept" +
                                             (folder.path.empty() ? "" : " in '" + folder.path + "'") +
                                             "; jobs on a terminal keep theirs, others with --history N"};
   }
-  return print(*answer);
+  return print(answer->substr(1));
 }
 
 std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,

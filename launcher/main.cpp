@@ -1,5 +1,6 @@
 // The entry point, from the environment to the report. Each step is a stage with a folder of its name.
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
 #include "plan_job.hpp"
@@ -104,12 +105,10 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
 /// The file that the C library would open for the time zone in TZ, although it may block there, as a FIFO does; empty:
 /// none.
 std::string blocking_zone_file(const std::map<std::string, std::string>& variables) {
-  const auto given = variables.find("TZ");
-  std::string zone = given == variables.end() ? "" : given->second;
+  std::string zone = value_at(variables, "TZ");
   zone.erase(0, zone.starts_with(':') ? 1 : 0);
   if (!zone.starts_with('/')) {
-    const auto folder = variables.find("TZDIR");
-    zone = (folder == variables.end() ? "/usr/share/zoneinfo" : folder->second) + "/" + zone;
+    zone = value_at(variables, "TZDIR", "/usr/share/zoneinfo") + "/" + zone;
   }
   std::error_code error;
   const auto type = std::filesystem::status(zone, error).type();
@@ -146,29 +145,11 @@ Result<int> run_remote_agent(const Inherited& inherited) {
 
 /// Answers commands that make no plan of a job; empty for any other command.
 std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited) {
-  switch (line.command) {
-    case Command::Render:
-      return run_render(line);
-    case Command::Check:
-      return run_check(line, snapshot);
-    case Command::Doctor:
-      return run_doctor(line, snapshot, inherited);
-    case Command::Token:
-      return run_token();
-    case Command::Last:
-      return run_last(line, snapshot);
-    case Command::Status:
-    case Command::Stacks:
-    case Command::Stop:
-    case Command::Suspend:
-      return run_control(line, snapshot);
-    case Command::Explain:
-      return explain_meaning(line, snapshot.variable("PATH").value_or(""));
-    case Command::Run:
-    case Command::Plan:
-      break;
+  if (const Subcommand* const subcommand = find_subcommand(line.command)) {
+    return subcommand->run(line, snapshot, inherited);
   }
-  return std::nullopt;
+  return line.command == Command::Explain ? explain_meaning(line, snapshot.variable("PATH").value_or(""))
+                                          : std::nullopt;
 }
 
 Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {

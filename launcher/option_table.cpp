@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -203,16 +205,16 @@ Examples:
 )";
 
 constexpr auto kSubcommands = std::to_array<Subcommand>({
-    {Command::Check, "check", kCheckIntroduction, check_options, read_check_line},
-    {Command::Doctor, "doctor", kDoctorIntroduction, doctor_options, read_options_line},
-    {Command::Token, "token", kTokenIntroduction, token_options, read_options_line},
-    {Command::Last, "last", kLastIntroduction, last_options, read_last_line},
-    {Command::Status, "status", kStatusIntroduction, status_options, read_options_line},
-    {Command::Stacks, "stacks", kStacksIntroduction, stacks_options, read_options_line},
-    {Command::Stacks, "dump", kStacksIntroduction, stacks_options, read_options_line},
-    {Command::Stop, "stop", kStopIntroduction, stop_options, read_options_line},
-    {Command::Suspend, "suspend", kSuspendIntroduction, suspend_options, read_options_line},
-    {Command::Render, "render", kRenderIntroduction, render_options, read_render_line},
+    {Command::Check, "check", kCheckIntroduction, &kCheckOptions, read_check_line, run_check},
+    {Command::Doctor, "doctor", kDoctorIntroduction, &kDoctorOptions, read_options_line, run_doctor},
+    {Command::Token, "token", kTokenIntroduction, &kTokenOptions, read_options_line, run_token},
+    {Command::Last, "last", kLastIntroduction, &kLastOptions, read_last_line, run_last},
+    {Command::Status, "status", kStatusIntroduction, &kStatusOptions, read_options_line, run_control},
+    {Command::Stacks, "stacks", kStacksIntroduction, &kStacksOptions, read_options_line, run_control},
+    {Command::Stacks, "dump", kStacksIntroduction, &kStacksOptions, read_options_line, run_control},
+    {Command::Stop, "stop", kStopIntroduction, &kStopOptions, read_options_line, run_control},
+    {Command::Suspend, "suspend", kSuspendIntroduction, &kSuspendOptions, read_options_line, run_control},
+    {Command::Render, "render", kRenderIntroduction, &kRenderOptions, read_render_line, run_render},
 });
 
 std::string spelled(const Option& option) {
@@ -224,38 +226,22 @@ std::string spelled(const Option& option) {
   return text;
 }
 
-std::vector<std::string> sections(std::span<const Option> options) {
-  std::vector<std::string> names;
-  for (const Option& option : options) {
-    if (!contains(names, option.section)) {
-      names.emplace_back(option.section);
-    }
-  }
-  return names;
-}
-
-std::vector<Option> options_of(std::span<const Option> table, const std::string& section) {
-  std::vector<Option> options;
+/// The options under their headings, which `begin` and `end` enclose. A table has the options of a section together.
+std::string entries_of(std::span<const Option> table, const char* begin, const char* end, const auto& entry) {
+  std::string text;
+  std::string_view section;
   for (const Option& option : table) {
-    if (section == option.section) {
-      options.push_back(option);
+    if (std::exchange(section, option.section) != option.section) {
+      text.append(begin).append(section).append(end);
     }
+    text += entry(option);
   }
-  return options;
+  return text;
 }
 
 /// The options under their headings, for --help.
 std::string help_of(std::span<const Option> table) {
-  std::string text;
-  for (const std::string& section : sections(table)) {
-    text += '\n';
-    text += section;
-    text += ":\n";
-    for (const Option& option : options_of(table, section)) {
-      text += help_entry(spelled(option), option.help);
-    }
-  }
-  return text;
+  return entries_of(table, "\n", ":\n", [](const Option& option) { return help_entry(spelled(option), option.help); });
 }
 
 /// Escapes text for roff, which reads "-" as a hyphen and a leading "." or "'" as a request.
@@ -274,16 +260,9 @@ std::string roff(std::string_view text) {
 
 /// The options under their headings, for the manual page.
 std::string man_entries(std::span<const Option> table) {
-  std::string text;
-  for (const std::string& section : sections(table)) {
-    text += ".SS ";
-    text += section;
-    text += '\n';
-    for (const Option& option : options_of(table, section)) {
-      text += ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
-    }
-  }
-  return text;
+  return entries_of(table, ".SS ", "\n", [](const Option& option) {
+    return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
+  });
 }
 
 }  // namespace
@@ -302,7 +281,7 @@ const Subcommand* find_subcommand(Command command) {
 }
 
 std::string help_of(const Subcommand& subcommand) {
-  return subcommand.introduction + help_of(subcommand.options().options);
+  return subcommand.introduction + help_of(subcommand.options->options);
 }
 
 std::string man_page() {
@@ -331,7 +310,7 @@ std::string man_page() {
                                 Command::Stop, Command::Suspend, Command::Token, Command::Render}) {
     const Subcommand& subcommand = *find_subcommand(command);
     text += ".SH " + variable_spelling(subcommand.name) + "\n.nf\n" + roff(subcommand.introduction) + ".fi\n";
-    text += man_entries(subcommand.options().options);
+    text += man_entries(subcommand.options->options);
   }
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
@@ -343,7 +322,7 @@ Result<std::string> completion_script(const Sourced<std::string>& shell) {
     const std::string kinds = subcommand.command == Command::Check    ? "ranktable"
                               : subcommand.command == Command::Render ? join(render::manifest_kinds(), " ")
                                                                       : "";
-    inner.push_back({subcommand.name, subcommand.options().options, kinds});
+    inner.push_back({subcommand.name, subcommand.options->options, kinds});
     words += std::string(" ") + subcommand.name;
   }
   for (const CompatLauncher& compat : compat_launchers()) {

@@ -14,7 +14,7 @@
 
 namespace muster {
 
-Result<int> run_render(const CommandLine& line) {
+Result<int> run_render(const CommandLine& line, const Snapshot& /*snapshot*/, const Inherited& /*inherited*/) {
   if (line.settings.has("check-fit")) {
     return check_fit(line.settings);
   }

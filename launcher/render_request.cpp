@@ -142,9 +142,7 @@ constexpr auto kOtherRenderNames = std::to_array<OtherName>({
 
 }  // namespace
 
-OptionTable render_options() {
-  return {kTable, {}, kOtherRenderNames, "muster render"};
-}
+const OptionTable kRenderOptions{kTable, {}, kOtherRenderNames, "muster render"};
 
 namespace {
 
@@ -330,7 +328,7 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
   if (settings.has("pods")) {
     return missing("--check-fit", "it names the nodes, and --pods what they run");
   }
-  for (const Option& option : render_options().options) {
+  for (const Option& option : kRenderOptions.options) {
     if (settings.has(option.name) && !render::has_place(request.kind, option.name)) {
       return Error{ErrorKind::BadUsage,
                    "--" + std::string(option.name) + " has no place in a manifest of the kind " + request.kind};

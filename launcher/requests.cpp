@@ -251,11 +251,9 @@ namespace {
 
 /// True if the option's value is the next token.
 bool takes_next(const OptionTable& table, const std::string& token) {
-  if (token.starts_with("--")) {
-    const Option* const option = table.find(token.substr(2));  // no option is found with "=value"
-    return option != nullptr && option->argument != nullptr;
-  }
-  const Option* const option = token.size() == 2 ? table.find_letter(token[1]) : nullptr;
+  const Option* const option = token.starts_with("--") ? table.find(token.substr(2))  // none is found with "=value"
+                               : token.size() == 2     ? table.find_letter(token[1])
+                                                       : nullptr;
   return option != nullptr && option->argument != nullptr;
 }
 
@@ -421,14 +419,14 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
     line.settings.set(kRenderKind, {tokens.front(), from_flag(kRenderKind)});
     tokens = tokens.subspan(1);
   }
-  SplitLine parts = cut(tokens, render_options());
+  SplitLine parts = cut(tokens, kRenderOptions);
   line.program = std::move(parts.program);
-  return read_flags(parts.options, render_options(), line.settings);
+  return read_flags(parts.options, kRenderOptions, line.settings);
 }
 
 Result<> read_options_line(CommandLine& line, std::span<const std::string> tokens) {
   const Subcommand& subcommand = *find_subcommand(line.command);
-  const OptionTable table = subcommand.options();
+  const OptionTable table = *subcommand.options;
   std::vector<std::string> flags;
   bool is_value = false;
   for (const std::string& token : tokens) {

@@ -125,8 +125,7 @@ std::map<std::string, std::string> without_token(std::map<std::string, std::stri
 BindingRequest binding_request(const BindingOptions& options, std::string_view mode);
 
 /// Reads the given options whose rows name a member of this type of request.
-template <typename Request>
-[[nodiscard]] Result<> read_rows(Request& request, const Settings& settings) {
+[[nodiscard]] Result<> read_rows(auto& request, const Settings& settings) {
   return read_rows(request, own_options().options, settings);
 }
 

@@ -52,9 +52,11 @@ struct Subcommand {
   Command command;
   const char* name;
   const char* introduction;  ///< of --help and the manual page
-  OptionTable (*options)();
+  const OptionTable* options;
   /// Reads the words behind the name.
   Result<> (*read)(CommandLine& line, std::span<const std::string> tokens);
+  /// Answers the command; returns the exit code.
+  Result<int> (*run)(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 };
 
 /// All of them, in the order of the completions.
@@ -70,7 +72,7 @@ std::string help_of(const Subcommand& subcommand);
 
 // `muster doctor`: checks which guarantees hold on this system. It starts no job.
 
-OptionTable doctor_options();
+extern const OptionTable kDoctorOptions;
 
 /// Probes the system and prints the result; the text begins with whether stacks of ranks can be read, and ends with the
 /// facts by which nodes are compared. Returns the exit code, 71 if a guarantee does not hold.
@@ -85,20 +87,20 @@ std::string version_details();
 
 // `muster token`: prints a secret for the links of a job.
 
-OptionTable token_options();
+extern const OptionTable kTokenOptions;
 
 /// Prints a new secret.
-[[nodiscard]] Result<int> run_token();
+[[nodiscard]] Result<int> run_token(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
 // `muster check ranktable FILE`: checks a rank table and lists its errors. It waits for nothing and starts nothing.
 
-OptionTable check_options();
+extern const OptionTable kCheckOptions;
 
 /// Reads the words behind `check`: the kind of file and its name, with options anywhere among them.
 [[nodiscard]] Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens);
 
 /// Prints the verdict; returns the exit code, 65 if the table breaks a rule.
-[[nodiscard]] Result<int> run_check(const CommandLine& line, const Snapshot& snapshot);
+[[nodiscard]] Result<int> run_check(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
 // `muster render`: prints a manifest, or reports whether the whole gang fits into the cluster. It reads no
 // environment and starts nothing.
@@ -106,7 +108,7 @@ OptionTable check_options();
 /// Setting with the kind of manifest.
 inline constexpr const char* kRenderKind = "the kind of manifest";
 
-OptionTable render_options();
+extern const OptionTable kRenderOptions;
 
 /// Reads the words behind `render`: the kind, options, and behind '--' arguments of muster. MUSTER_* variables do not
 /// apply.
@@ -123,26 +125,26 @@ OptionTable render_options();
 [[nodiscard]] Result<int> read_nodes(const Settings& settings);
 
 /// Answers the command line; returns the exit code.
-[[nodiscard]] Result<int> run_render(const CommandLine& line);
+[[nodiscard]] Result<int> run_render(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
 // `muster last`: prints the reports of this user's last jobs.
 
-OptionTable last_options();
+extern const OptionTable kLastOptions;
 
 /// Reads the words behind `last`: a number, with options anywhere.
 [[nodiscard]] Result<> read_last_line(CommandLine& line, std::span<const std::string> tokens);
 
-[[nodiscard]] Result<int> run_last(const CommandLine& line, const Snapshot& snapshot);
+[[nodiscard]] Result<int> run_last(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
 // `muster status`, `stacks`, `stop` and `suspend`: ask a running job on this machine, which asks all its nodes.
 
-OptionTable status_options();
-OptionTable stacks_options();
-OptionTable stop_options();
-OptionTable suspend_options();
+extern const OptionTable kStatusOptions;
+extern const OptionTable kStacksOptions;
+extern const OptionTable kStopOptions;
+extern const OptionTable kSuspendOptions;
 
 /// Asks the job and prints the answer.
-[[nodiscard]] Result<int> run_control(const CommandLine& line, const Snapshot& snapshot);
+[[nodiscard]] Result<int> run_control(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
 // Set-up of the workers and the agent on HAI.
 
