@@ -311,7 +311,7 @@ def placeholders():
 
 
 def test_the_placeholders_are_those_of_the_program():
-    names = re.search(r"kPlaceholders = .*?\(\{(.*?)\}\);", source("mode_template.cpp"))
+    names = re.search(r"placeholder_names\(\) \{.*? names = \{(.*?)\};", source("mode_template.cpp"))
 
     assert placeholders() == re.findall(r'"(\w+)"', names.group(1))
 
@@ -340,6 +340,8 @@ def test_the_fields_are_those_of_the_program():
     text = "".join(source(f"{file}.cpp") for file in files)
     lists = re.findall(r"(?:check_fields\(\s*\w+,\s*|fields = )\{([^}]*)\}", text)
     known = [sorted(re.findall(r'"(\w+)"', names)) for names in lists]
+    tables = re.findall(r"FieldRow<\w+>>\(\{(.*?)\}\);", text)
+    known += [sorted(re.findall(r'\{"(\w+)",', rows)) for rows in tables]
     fields = section(page("modes.md"), "Fields")
     described = [
         sorted(plain(row[0]) for row in table(part, "Field"))

@@ -526,7 +526,7 @@ def test_a_long_save_completes_within_the_grace(muster, tmp_path):
 
     assert job.end() == 85, job.words()
     assert (tmp_path / "checkpoint").read_bytes() == b"".join(bytes([part]) * 100_000 for part in range(50))
-    assert job.report["reason"] == "suspended (SIGTERM): all processes ended with 0 after the notice"
+    assert job.report["reason"] == "suspended (SIGTERM): all processes ended with exit code 0 after the notice"
     assert job.report["first_failure"] is None
 
 

@@ -114,7 +114,7 @@ TEST(Mpirun, GivesOtherProgramsToMpirun) {
             "several");
   EXPECT_EQ(error_of("mpirun a : -np 1 b").substr(0, 25), "64: the first program has");
   EXPECT_EQ(error_of("mpirun -np 1 a :"), "64: there is no program after ':'");
-  EXPECT_EQ(error_of("mpirun -np 1 a : -np 1 -H b b").substr(0, 20), "64: -H is behind ':'");
+  EXPECT_EQ(error_of("mpirun -np 1 a : -np 1 -H b b").substr(0, 20), "64: -H is after ':',");
 }
 
 /// Lines of public projects, and what in them only mpirun can do.
