@@ -31,7 +31,8 @@ constexpr auto kTable = std::to_array<Option>({
     {"image", "IMAGE", "Job", "Image that holds muster and the program; for dockerfile the one to put muster into."},
     {"nodes", "N", "Job", "Nodes of the job, each a pod. Default: 1."},
     {"grace", "SECONDS", "Job",
-     "Time between asking workers to end and killing them. The platform is told to leave 15 s more. Default: 30.",
+     "Time between asking workers to end and killing them. The platform is told to leave 15 s more. Default: 30; for "
+     "slurm what muster chooses there, below Slurm's KillWait.",
      kInto<&ManifestRequest::grace, read_number<0, kMostSeconds, "whole seconds">>},
     {"restarts", "N", "Job",
      "How often the platform may start the whole job again where muster's exit code says that it may help. Default: 3.",
@@ -258,7 +259,7 @@ Result<std::string> device_resource(const Settings& settings, std::string_view k
 
 /// Fails if the time limit is shorter than the notice that comes before it.
 Result<> check_time_limit(const ManifestRequest& request, const Settings& settings) {
-  const int notice = request.grace + render::kGraceMargin;
+  const int notice = render::grace_of(request) + render::kGraceMargin;
   if (!render::is_script(request.kind) || !request.time_limit || *request.time_limit > notice) {
     return {};
   }

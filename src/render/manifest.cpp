@@ -93,8 +93,8 @@ Values common_values(const ManifestRequest& request) {
   values["nodes"] = std::to_string(request.nodes);
   values["queue"] = request.queue;
   values["time_limit"] = request.time_limit ? std::to_string(*request.time_limit) : "";
-  values["grace"] = std::to_string(request.grace);
-  values["stop_timeout"] = std::to_string(request.grace + kGraceMargin);
+  values["grace"] = std::to_string(grace_of(request));
+  values["stop_timeout"] = std::to_string(grace_of(request) + kGraceMargin);
   values["restarts"] = std::to_string(request.restarts);
   return values;
 }
@@ -109,6 +109,11 @@ const std::vector<std::string>& manifest_kinds() {
 const std::vector<std::string>& gang_schedulers() {
   static const std::vector<std::string> names = {"coscheduling", "volcano"};
   return names;
+}
+
+int grace_of(const ManifestRequest& request) {
+  constexpr int kUsualGrace = 30;
+  return request.grace.value_or(kUsualGrace);
 }
 
 bool brings_token(std::string_view kind) {

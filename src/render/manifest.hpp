@@ -34,7 +34,7 @@ struct ManifestRequest {
   std::string scheduler;      ///< one of `gang_schedulers`; empty: none
   TokenFrom token = TokenFrom::Nowhere;
   std::string token_secret;            ///< name of the Secret, for TokenFrom::Secret
-  int grace = 30;                      ///< seconds; muster's --grace
+  std::optional<int> grace;            ///< seconds; muster's --grace; empty: the kind's own
   int restarts = 3;                    ///< restarts by the platform
   std::optional<int> time_limit;       ///< seconds
   std::optional<int> port;             ///< of the agents' rendezvous
@@ -78,6 +78,9 @@ std::string last_suffix(std::string_view kind, int nodes);
 
 /// Seconds from the end of muster's grace to the platform's SIGKILL.
 inline constexpr int kGraceMargin = 15;
+
+/// Seconds of the grace around which the manifest is made: what is given, else 30.
+int grace_of(const ManifestRequest& request);
 
 /// Renders the manifest. Fails with `BadUsage` for an argument that it cannot hold, with `BadData` for a wrong patch.
 [[nodiscard]] Result<std::string> render_manifest(const ManifestRequest& request);

@@ -259,7 +259,7 @@ void add_common_values(Values& values, const ManifestRequest& request, const Pod
   values["subdomain"] = request.kind == "indexed-job" ? request.name : "";
   values["pod_time_limit"] = request.kind == "volcano" ? values["time_limit"] : "";
   values["margin"] = std::to_string(kGraceMargin);
-  values["pod_grace"] = std::to_string(request.grace + kGraceMargin);
+  values["pod_grace"] = std::to_string(grace_of(request) + kGraceMargin);
   values["ttl"] = request.ttl ? std::to_string(*request.ttl) : "";
   values["shared_memory"] = request.shared_memory;
   values["port"] = std::to_string(request.port.value_or(kUsualPort));
@@ -295,7 +295,7 @@ std::string names_of(const std::vector<NamedText>& variables) {
 }
 
 Result<> add_pod_values(Values& values, const ManifestRequest& request, const PodNames& names) {
-  std::vector<std::string> arguments = {"--grace", std::to_string(request.grace)};
+  std::vector<std::string> arguments = {"--grace", std::to_string(grace_of(request))};
   if (request.kind == "mpijob") {
     arguments.insert(arguments.end(), {"--hostfile", "/etc/mpi/hostfile", "--remote-shell",
                                        "ssh -oStrictHostKeyChecking=no -oUserKnownHostsFile=/dev/null"});

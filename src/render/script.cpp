@@ -69,6 +69,9 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   values["mounts"] = request.volumes.empty() ? "" : shell_word(mounts_of(request.volumes));
   values["token"] = request.token == TokenFrom::Platform ? fill_file("slurm-token.sh", {}) : "";
   values["restart_codes"] = join(restart_codes(), " | ");
+  if (request.grace) {  // else muster ends before the KillWait of Slurm, which is as long as the usual grace
+    values["words"] = "--grace " + std::to_string(*request.grace) + " " + values["words"];
+  }
 }
 
 /// PBS has no node for a job alone but by "excl": so many CPUs as workers are asked for where no number is given.
@@ -96,7 +99,7 @@ void add_lsf_values(Values& values, const ManifestRequest& request) {
   values["whole_node"] = needs.cpus.empty() ? "-x" : "";
   values["minutes"] = request.time_limit ? std::to_string(rounded_up(*request.time_limit, kMinute)) : "";
   values["notice_minutes"] =
-      request.time_limit ? std::to_string(rounded_up(request.grace + kGraceMargin, kMinute)) : "";
+      request.time_limit ? std::to_string(rounded_up(grace_of(request) + kGraceMargin, kMinute)) : "";
   values["restart_codes"] = join(restart_codes(), " ");
 }
 
@@ -113,7 +116,7 @@ void add_script_values(Values& values, const ManifestRequest& request) {
   const PodNeeds& needs = request.needs;
   values["cpus"] = cpus_of(needs.cpus);
   values["workers"] = needs.devices > 0 ? std::to_string(needs.devices) : "";
-  values["notice"] = std::to_string(request.grace + kGraceMargin);
+  values["notice"] = std::to_string(grace_of(request) + kGraceMargin);
   // Without a port muster uses one from the job's number.
   values["port"] = request.port ? std::to_string(*request.port) : "";
   values["priority_class"] = request.priority_class;

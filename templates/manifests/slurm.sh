@@ -37,7 +37,7 @@ srun --nodes={nodes} --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --cpu-bin
   --cpus-per-task={cpus} \
   --container-image={container} \
   --container-mounts={mounts} \
-  muster --grace {grace} {words} &
+  muster {words} &
 # A signal ends `wait`, and not srun.
 interrupted=yes
 while [[ $interrupted ]]; do

@@ -492,7 +492,7 @@ def test_the_script_hands_on_each_argument(muster, tmp_path):
     ended, words, _ = run_script(tmp_path, os.fsdecode(done.stdout))
 
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert words[words.index("muster") :] == ["muster", "--grace", "30", "program", *hard]
+    assert words[words.index("muster") :] == ["muster", "program", *hard]
     assert {"--ntasks-per-node=1", "--kill-on-bad-exit=0", "--wait=0"} <= set(words)
     environment = (tmp_path / "env").read_text()
     assert "MUSTER_MASTER_PORT=" not in environment  # muster takes one of the step's own
@@ -522,7 +522,7 @@ def test_the_script_names_missing_requirements(render):
     }  # fmt: skip
     assert wanted <= set(re.findall(r"^#SBATCH (\S+)$", text, re.M))
     assert "--exclusive" not in text
-    assert "  --container-image=train:1.0 \\\n" in text
+    assert "  --container-image=train:1.0 \\\n  muster --grace 100 x &\n" in text
     assert "export MUSTER_MASTER_PORT=7\n" in text
 
 
@@ -836,7 +836,7 @@ def test_a_wrong_patch_is_bad_data(muster, tmp_path):
     ],
 )
 def test_node_counts_of_an_inner_launcher_may_match(behind, render):
-    assert f"muster --grace 30 {behind}" in render(*"slurm --name a --nodes 4 --".split(), *behind.split())
+    assert f"  muster {behind} &" in render(*"slurm --name a --nodes 4 --".split(), *behind.split())
 
 
 def test_help_teaches_each_kind_and_option(muster):
