@@ -360,6 +360,15 @@ Result<> check_given_names(const ManifestRequest& request) {
   return check_once(request.needs.resources, "--resource", {request.needs.device_resource});
 }
 
+/// Fails for a queue that Kueue or Volcano cannot have: there queues are objects of Kubernetes.
+Result<> check_queue(const ManifestRequest& request) {
+  if (!render::is_of_kubernetes(request.kind) || request.queue.empty()) {
+    return {};
+  }
+  const auto queue = render::read_object_name({request.queue, from_flag("--queue")});
+  return queue ? Result<>() : queue.error();
+}
+
 /// Fails for two volumes at one place, of which one would hide the other, or at a place that has something already.
 Result<> check_volumes(const ManifestRequest& request) {
   std::vector<std::string> taken{"/"};
@@ -428,7 +437,9 @@ Result<> read_needs(PodNeeds& needs, const Settings& settings, std::string_view 
   needs.devices = kUsualDevices;
   needs.device_resource = TRY(device_resource(settings, kind));
   if (const auto given = settings.find("device-resource")) {
-    needs.device_resource = TRY(is_of_kubernetes ? render::read_resource(*given) : render::read_gres(*given));
+    needs.device_resource = TRY(is_of_kubernetes  ? render::read_resource(*given)
+                                : kind == "slurm" ? render::read_gres(*given)
+                                                  : render::read_site_resource(*given));
   }
   TRY(read_rows(needs, kTable, settings));
   for (const render::NamedText& one : needs.resources) {
@@ -459,6 +470,7 @@ Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   TRY(check_words(request));
   request.needs.workers = workers_behind(request);
   TRY(check_given_names(request));
+  TRY(check_queue(request));
   TRY(check_volumes(request));
   TRY(check_script(request));
   TRY(read_patch(request));

@@ -144,6 +144,10 @@ Result<std::string> read_gres(const Sourced<std::string>& text) {
   return accept(is_word(text.value, "-_.:", kMostOfLabel), text, "a generic resource of Slurm such as gpu or gpu:a100");
 }
 
+Result<std::string> read_site_resource(const Sourced<std::string>& text) {
+  return accept(is_word(text.value, "-_.", kMostOfLabel), text, "a resource of the site without ':', such as ngpus");
+}
+
 Result<std::string> read_quantity(const Sourced<std::string>& text) {
   const auto quantity = parse_quantity(text.value);
   return accept(quantity && *quantity > 0, text,
@@ -197,6 +201,13 @@ bool is_variable_name(std::string_view name) {
   return !name.empty() && has_only(name, "_", true) && (name.front() < '0' || name.front() > '9');
 }
 
+/// True for a label by which a controller finds its own pods. Kubernetes refuses a Job whose pods have another value.
+/// Source: kubernetes.io, "Well-Known Labels, Annotations and Taints".
+bool is_of_controller(std::string_view label) {
+  return label == "job-name" || label == "controller-uid" || label.starts_with("batch.kubernetes.io/") ||
+         label.starts_with("jobset.sigs.k8s.io/");
+}
+
 /// True for a path from the root, without what would mean something in "SOURCE:PATH" or in a list of mounts.
 bool is_mount_path(std::string_view path) {
   return path.starts_with('/') && path.size() <= kMostOfName && has_only(path, "/-_.+@", true);
@@ -213,6 +224,10 @@ Result<NamedText> read_variable(const Sourced<std::string>& text) {
 
 Result<NamedText> read_label(const Sourced<std::string>& text) {
   const NamedText label = cut_at_equals(text.value).value_or(NamedText());
+  if (is_of_controller(label.name)) {
+    return wrong_value({one_line(text.value, kMostOfName), text.source},
+                       "a label that no controller of Kubernetes sets itself");
+  }
   return accept_value(is_key(label.name) && is_label_value(label.value), label, text,
                       "a label such as team=vision: KEY=VALUE as Kubernetes takes them");
 }

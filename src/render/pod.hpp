@@ -76,6 +76,8 @@ std::string requested_memory(const PodNeeds& needs);
 
 /// Slurm's "gpu" or "gpu:a100".
 [[nodiscard]] Result<std::string> read_gres(const Sourced<std::string>& text);
+/// A resource of a site with PBS or LSF, such as "ngpus": a ':' would begin the next resource of their lists.
+[[nodiscard]] Result<std::string> read_site_resource(const Sourced<std::string>& text);
 
 /// A quantity above zero.
 [[nodiscard]] Result<std::string> read_quantity(const Sourced<std::string>& text);
@@ -91,7 +93,7 @@ std::string requested_memory(const PodNeeds& needs);
 /// A variable such as "NCCL_DEBUG=INFO".
 [[nodiscard]] Result<NamedText> read_variable(const Sourced<std::string>& text);
 
-/// A label such as "team=vision".
+/// A label such as "team=vision". Fails for a label of the controllers of Jobs and JobSets.
 [[nodiscard]] Result<NamedText> read_label(const Sourced<std::string>& text);
 
 /// A resource with its amount, such as "rdma/hca=1".

@@ -526,6 +526,10 @@ def test_the_script_names_missing_requirements(render):
     assert "export MUSTER_MASTER_PORT=7\n" in text
 
 
+def test_a_queue_of_a_batch_system_has_capitals(render):
+    assert "\n#SBATCH --partition=tEam\n" in render("slurm", "--name", "train", "--queue", "tEam", "--", "x")
+
+
 def test_a_job_is_requeued_at_the_front_on_request(render):
     text = render("slurm", "--name", "train", "--requeue", "expedite", "--", "x")
 
@@ -782,6 +786,10 @@ def test_a_script_of_lsf_speaks_of_a_limit_only_where_it_has_one(render):
         ("jobset --name a --image b --volume c:/d --volume e:/d/ -- x", "--volume is 'e:/d/', expected a PATH where"),
         ("slurm --name a --image b --volume /c:/d --volume /e:/d -- x", "--volume is '/e:/d', expected a PATH where"),
         ("jobset --name a --image b --label team -- x", "--label is 'team', expected a label such as team=vision"),
+        ("indexed-job --name a --image b --label job-name=c -- x", "--label is 'job-name=c', expected a label that no controller"),
+        ("jobset --name a --image b --queue tEam -- x", "--queue is 'tEam', expected a name of Kubernetes"),
+        ("pbs --name a --device-resource gpu:a100 -- x", "--device-resource is 'gpu:a100', expected a resource of the site without ':'"),
+        ("lsf --name a --device-resource gpu:a100 -- x", "--device-resource is 'gpu:a100', expected a resource of the site"),
         ("jobset --name a --image b --priority-class A -- x", "--priority-class is 'A', expected a name of Kubernetes"),
         ("jobset --name a --image b --toleration -1 -- x", "--toleration is '-1', expected whole seconds"),
         ("slurm --name a --namespace b -- x", "--namespace has no place in a manifest of the kind slurm"),

@@ -47,6 +47,8 @@ TEST(ReadNames, RefuseWhatWouldMeanSomethingInYamlOrAShell) {
   EXPECT_TRUE(read_resource(given("huawei.com/ascend-1980")));
   EXPECT_FALSE(read_resource(given("gpu")));
   EXPECT_TRUE(read_gres(given("gpu:a100")));
+  EXPECT_TRUE(read_site_resource(given("ngpus")));
+  EXPECT_FALSE(read_site_resource(given("gpu:a100")));
   EXPECT_TRUE(read_object_name(given("my.secret-1")));
 }
 
@@ -111,6 +113,17 @@ TEST(ReadLabel, TakesOneLabelOfKubernetes) {
   for (const char* const bad : {"", "team", "=a", "team=a b", "team=a,b=c", "a/b/c=d"}) {
     EXPECT_FALSE(read_label(given(bad))) << bad;
   }
+}
+
+TEST(ReadLabel, RefusesWhatAControllerSets) {
+  for (const char* const bad :
+       {"job-name=a", "controller-uid=a", "batch.kubernetes.io/job-name=a", "jobset.sigs.k8s.io/jobset-name=a"}) {
+    EXPECT_FALSE(read_label(given(bad))) << bad;
+  }
+  EXPECT_TRUE(read_label(given("example.com/job-name=a")));
+  EXPECT_TRUE(read_label(given("job=a")));
+  EXPECT_EQ(read_label(given("job-name=a")).error().message,
+            "--x is 'job-name=a', expected a label that no controller of Kubernetes sets itself");
 }
 
 TEST(ReadAmount, TakesAResourceWithItsAmount) {
