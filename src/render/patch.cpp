@@ -182,37 +182,107 @@ void drop_limited(json::value& pod, json::value& patch, const std::string& conta
   }
 }
 
-/// Fails for a limit below the request of its name, which Kubernetes refuses.
-Result<> check_limits(json::value& pod, const std::string& container, const std::string& name) {
-  const json::object* const requests = amounts_of(pod, container, "requests");
-  const json::object* const limits = amounts_of(pod, container, "limits");
-  if (requests == nullptr || limits == nullptr) {
-    return {};
+/// Takes the extended resources away: the launcher's pod has no device.
+void drop_extended(json::value& patch, const std::string& container) {
+  for (const char* const which : {"requests", "limits"}) {
+    json::object* const amounts = amounts_of(patch, container, which);
+    for (const auto& [resource, amount] : amounts != nullptr ? json::object(*amounts) : json::object()) {
+      if (is_extended(resource)) {
+        amounts->stable_erase(resource);
+      }
+    }
   }
-  const auto above = std::ranges::find_if(*requests, [&](const auto& request) {
-    const auto most = parse_quantity(text_of_amount(limits->if_contains(request.key())));
-    return most && *most < parse_quantity(text_of_amount(&request.value())).value_or(0);
-  });
-  if (above == requests->end()) {
-    return {};
+}
+
+/// Fails for another number of devices than that of --devices, which also counts the workers.
+Result<> check_devices(json::value& changes, const PodPatch& patch) {
+  for (const char* const which : {"requests", "limits"}) {
+    const json::object* const amounts = amounts_of(changes, patch.container, which);
+    const json::value* const amount = amounts == nullptr ? nullptr : amounts->if_contains(patch.device_resource);
+    const std::string text = text_of_amount(amount);
+    if (amount != nullptr && !amount->is_null() && text != std::to_string(patch.devices)) {
+      return Error{ErrorKind::BadData, patch.name + ": " + patch.device_resource + " is '" + one_line(text, 80) +
+                                           "', expected the '" + std::to_string(patch.devices) +
+                                           "' of --devices, which also counts the workers; give --devices instead"};
+    }
   }
-  const std::string most = text_of_amount(limits->if_contains(above->key()));
-  return Error{ErrorKind::BadData, name + ": the limit of " + std::string(above->key()) + " is '" + most +
-                                       "', expected at least the request of '" + text_of_amount(&above->value()) + "'"};
+  return {};
+}
+
+/// Fails for a directive of kubectl's patches, which would stand in the pod as a field.
+Result<> check_keys(const YamlDocument& changes, const std::string& name) {
+  for (const auto& [path, line] : changes.lines) {
+    const std::string key = path.substr(path.rfind('/') + 1);
+    if (key.starts_with('$')) {
+      return Error{ErrorKind::BadData, name + ":" + std::to_string(line) + ": it has '" + one_line(key, 80) +
+                                           "', expected fields of a pod alone; null takes a key away"};
+    }
+  }
+  return {};
+}
+
+/// Gives the numbers and truth values of a map or a list their text.
+void take_texts(json::value& typed, const json::value& texts, const std::string& path) {
+  boost::system::error_code missing;
+  json::value* const into = typed.find_pointer(path, missing);
+  const json::value* const from = texts.find_pointer(path, missing);
+  const auto is_wrong = [](const json::value& value) { return value.is_bool() || value.is_number(); };
+  if (into != nullptr && into->is_object()) {
+    for (auto& [key, value] : into->get_object()) {
+      if (is_wrong(value)) {
+        value = from->at(key);
+      }
+    }
+  }
+  if (into != nullptr && into->is_array()) {
+    for (std::size_t i = 0; i < into->get_array().size(); ++i) {
+      if (is_wrong(into->at(i))) {
+        into->at(i) = from->at(i);
+      }
+    }
+  }
+}
+
+/// Quotes what Kubernetes takes as text alone, such as the value of a variable. `texts`: the patch without types.
+void quote_texts(json::value& changes, const json::value& texts) {
+  for (const char* const path : {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector"}) {
+    take_texts(changes, texts, path);
+  }
+  const auto size_at = [&](const std::string& path) {
+    boost::system::error_code missing;
+    const json::value* const list = changes.find_pointer(path, missing);
+    return list != nullptr && list->is_array() ? list->get_array().size() : 0;
+  };
+  for (const std::string list : {"/spec/containers/", "/spec/initContainers/"}) {
+    for (std::size_t i = 0; i < size_at(list.substr(0, list.size() - 1)); ++i) {
+      const std::string container = list + std::to_string(i);
+      take_texts(changes, texts, container + "/command");
+      take_texts(changes, texts, container + "/args");
+      for (std::size_t j = 0; j < size_at(container + "/env"); ++j) {
+        take_texts(changes, texts, container + "/env/" + std::to_string(j));
+      }
+    }
+  }
 }
 
 }  // namespace
 
-Result<std::string> patched_pod(std::string_view pod, std::string_view patch, const std::string& patch_name,
-                                const std::string& container, const std::vector<std::string>& defaults) {
+Result<std::string> patched_pod(std::string_view pod, const PodPatch& patch) {
   auto whole = TRY(parse_yaml(pod, "pod", Scalars::Typed));
-  auto changes = TRY(parse_yaml(patch, patch_name, Scalars::Typed));
-  TRY(check_root(changes.root, patch_name));
-  rename_container(changes.root, container);
-  drop_limited(whole.root, changes.root, container, defaults);
+  auto changes = TRY(parse_yaml(patch.text, patch.name, Scalars::Typed));
+  TRY(check_root(changes.root, patch.name));
+  TRY(check_keys(changes, patch.name));
+  quote_texts(changes.root, TRY(parse_yaml(patch.text, patch.name)).root);
+  rename_container(changes.root, patch.container);
+  if (patch.device_resource.empty()) {
+    drop_extended(changes.root, patch.container);
+  } else {
+    TRY(check_devices(changes.root, patch));
+  }
+  drop_limited(whole.root, changes.root, patch.container, patch.defaults);
   merge(whole.root, changes.root);
-  TRY(check_containers(whole.root, patch_name));
-  TRY(check_limits(whole.root, container, patch_name));
+  TRY(check_containers(whole.root, patch.name));
+  TRY(check_patched_pod(whole.root, patch));
   return std::string(trim(to_yaml(whole.root)));
 }
 

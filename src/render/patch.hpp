@@ -1,7 +1,8 @@
 #pragma once
 
-// Merges the user's patch into a pod.
+// Merges the user's patch into a pod, and refuses what Kubernetes would refuse.
 
+#include "base/json_fwd.hpp"
 #include "base/result.hpp"
 
 #include <string>
@@ -10,14 +11,26 @@
 
 namespace muster::render {
 
+/// The user's patch, with what the kind of manifest demands of the pods.
+struct PodPatch {
+  std::string text;
+  std::string name;                     ///< its file's, for messages
+  std::string container;                ///< the job's, which the patch calls "muster"
+  std::vector<std::string> defaults{};  ///< requests that nobody gave: limits of the patch replace them
+  std::string device_resource{};        ///< empty: the launcher's pod, which has no extended resources
+  int devices = 0;
+  std::string restart_policy{};  ///< the only one that the controller accepts; empty: any
+};
+
 /// The pod with the patch merged in, as YAML without comments. Both have `metadata` and `spec` at their root. Maps
 /// merge, and null takes a key away. Lists merge by the mountPath or name of their items; tolerations are appended; all
-/// other lists are replaced. Another source of a variable or a volume replaces the old one. The patch's container
-/// "muster" stands for `container`, and its limits replace the requests named in `defaults`.
-/// Fails with `BadData`, naming `patch_name`, for a patch that is no YAML, has something else at its root, leaves a
-/// container without an image, or limits what the container requests to less.
-[[nodiscard]] Result<std::string> patched_pod(std::string_view pod, std::string_view patch,
-                                              const std::string& patch_name, const std::string& container,
-                                              const std::vector<std::string>& defaults);
+/// other lists are replaced. Another source of a variable or a volume replaces the old one. Numbers become text where
+/// Kubernetes takes text alone.
+/// Fails with `BadData`, naming the file, for a patch that is no YAML, has something else at its root, leaves a container
+/// without an image, sets the devices, or makes a pod that Kubernetes refuses.
+[[nodiscard]] Result<std::string> patched_pod(std::string_view pod, const PodPatch& patch);
+
+/// Fails with `BadData` for a patched pod that Kubernetes refuses: labels, restart policy, ports, mounts and amounts.
+[[nodiscard]] Result<> check_patched_pod(const json::value& pod, const PodPatch& patch);
 
 }  // namespace muster::render

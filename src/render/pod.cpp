@@ -201,13 +201,6 @@ bool is_variable_name(std::string_view name) {
   return !name.empty() && has_only(name, "_", true) && (name.front() < '0' || name.front() > '9');
 }
 
-/// True for a label by which a controller finds its own pods. Kubernetes refuses a Job whose pods have another value.
-/// Source: kubernetes.io, "Well-Known Labels, Annotations and Taints".
-bool is_of_controller(std::string_view label) {
-  return label == "job-name" || label == "controller-uid" || label.starts_with("batch.kubernetes.io/") ||
-         label.starts_with("jobset.sigs.k8s.io/");
-}
-
 /// True for a path from the root, without what would mean something in "SOURCE:PATH" or in a list of mounts.
 bool is_mount_path(std::string_view path) {
   return path.starts_with('/') && path.size() <= kMostOfName && has_only(path, "/-_.+@", true);
@@ -220,6 +213,15 @@ Result<NamedText> read_variable(const Sourced<std::string>& text) {
   const bool is_right =
       is_variable_name(variable.name) && is_utf8(variable.value) && variable.value.find('\0') == std::string::npos;
   return accept_value(is_right, variable, text, "NAME=VALUE, such as NCCL_DEBUG=INFO");
+}
+
+bool is_of_controller(std::string_view label) {
+  return label == "job-name" || label == "controller-uid" || label.starts_with("batch.kubernetes.io/") ||
+         label.starts_with("jobset.sigs.k8s.io/");
+}
+
+bool is_extended(std::string_view resource) {
+  return resource.find('/') != std::string_view::npos && resource.find("kubernetes.io/") == std::string_view::npos;
 }
 
 Result<NamedText> read_label(const Sourced<std::string>& text) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster::render {
@@ -98,6 +99,12 @@ std::string requested_memory(const PodNeeds& needs);
 
 /// A resource with its amount, such as "rdma/hca=1".
 [[nodiscard]] Result<NamedText> read_amount(const Sourced<std::string>& text);
+
+/// True for a label by which a controller of Kubernetes finds its own pods: other values than its own are refused.
+bool is_of_controller(std::string_view label);
+
+/// True for a resource that a plugin of the node offers, such as nvidia.com/gpu: Kubernetes counts it in whole numbers.
+bool is_extended(std::string_view resource);
 
 /// Fails for a resource or an amount that Kubernetes does not know or take: an extended resource has a domain, and is
 /// counted in whole numbers. Source: kubernetes.io, "Extended resources".

@@ -241,14 +241,20 @@ Result<std::string> pod_of(const Values& values, const ManifestRequest& request,
   if (request.patch.empty()) {
     return pod;
   }
-  std::vector<std::string> defaults;
+  PodPatch patch{request.patch, request.patch_name, names.container};
   if (request.needs.cpus.empty()) {
-    defaults.emplace_back("cpu");
+    patch.defaults.emplace_back("cpu");
   }
   if (request.needs.memory.empty()) {
-    defaults.emplace_back("memory");
+    patch.defaults.emplace_back("memory");
   }
-  return patched_pod(pod, request.patch, request.patch_name, names.container, defaults);
+  patch.device_resource = request.needs.device_resource;
+  patch.devices = request.needs.devices;
+  // Those of a LeaderWorkerSet are the pods of a StatefulSet. Volcano accepts any policy.
+  patch.restart_policy = request.kind == "leaderworkerset" ? "Always"
+                         : request.kind == "volcano"       ? ""
+                                                           : names.restart_policy;
+  return patched_pod(pod, patch);
 }
 
 /// Sets what all pods of the job have.

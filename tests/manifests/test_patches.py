@@ -34,7 +34,11 @@ def pod_of(patched):
 
 
 def limits(**amounts):
-    return f"spec: {{containers: [{{name: muster, resources: {{limits: {json.dumps(amounts)}}}}}]}}"
+    return muster_with(f"resources: {{limits: {json.dumps(amounts)}}}")
+
+
+def muster_with(fields):
+    return f"spec: {{containers: [{{name: muster, {fields}}}]}}"
 
 
 @pytest.mark.parametrize("kind", ALL_OF_PODS)
@@ -60,6 +64,13 @@ def test_a_limit_of_the_patch_leaves_what_was_given(pod_of):
         ("spec: {containers: 5}", (), "its 'spec.containers' is '5', expected a list of containers, each with a name"),
         ("spec: {containers: null}", (), "its 'spec.containers' is 'null', expected a list of containers"),
         ("spec: {containers: [{image: a}]}", (), "its 'spec.containers' is '[{\"image\":\"a\"}]', expected a list"),
+        (limits(**{"nvidia.com/gpu": 4}), (), "nvidia.com/gpu is '4', expected the '8' of --devices"),
+        (limits(**{"nvidia.com/gpu": 4}).replace("limits", "requests"), (), "nvidia.com/gpu is '4', expected the '8' of"),
+        (limits(**{"rdma/hca": 1}).replace("limits", "requests"), (), "the request of rdma/hca is '1', expected a limit of the same"),
+        (muster_with("volumeMounts: [{name: nope, mountPath: /x}]"), (), "the container 'muster' mounts the volume 'nope', expected"),
+        (muster_with("ports: [{name: a, containerPort: 29500}]"), (), "the container 'muster' has the containerPort 29500, expected"),
+        ("spec: {restartPolicy: OnFailure}", (), "spec.restartPolicy is 'OnFailure', expected 'Never', the only one"),
+        ("metadata: {labels: {job-name: a}}", (), "metadata.labels has 'job-name', expected labels that no controller"),
     ],
 )  # fmt: skip
 def test_a_patch_that_kubernetes_would_refuse_is_bad_data(text, options, said, patched):
@@ -67,6 +78,68 @@ def test_a_patch_that_kubernetes_would_refuse_is_bad_data(text, options, said, p
 
     assert (done.returncode, done.stdout) == (65, "")
     assert f"p.yaml: {said}" in done.stderr
+
+
+def test_a_directive_of_another_patch_is_bad_data(patched):
+    done = patched("spec:\n  containers:\n    - name: muster\n      $patch: delete\n", "jobset", *NAMED)
+
+    assert (done.returncode, done.stdout) == (65, "")
+    assert "p.yaml:4: it has '$patch', expected fields of a pod alone" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ALL_OF_PODS)
+def test_what_kubernetes_takes_as_text_alone_is_quoted(kind, pod_of):
+    text = "spec: {priority: 5, nodeSelector: {a: true}, containers: [{name: muster, env: [{name: A, value: 0755}]}]}"
+
+    spec = pod_of(text, kind=kind)
+
+    assert (spec["priority"], spec["nodeSelector"]) == (5, {"a": "true"})
+    assert {"name": "A", "value": "0755"} in spec["containers"][0]["env"]
+
+
+@pytest.mark.parametrize("kind", ALL_OF_PODS)
+def test_sidecars_with_volumes_and_ports_are_left_alone(kind, pod_of):
+    spec = pod_of("""
+spec:
+  volumes: [{name: logs, emptyDir: {}}]
+  initContainers:
+    - {name: native, image: a, restartPolicy: Always, ports: [{containerPort: 9100}], volumeMounts: [{name: logs, mountPath: /l}]}
+  containers:
+    - {name: muster, volumeMounts: [{name: logs, mountPath: /logs}], ports: [{name: metrics, containerPort: 9400}]}
+    - {name: sidecar, image: b, ports: [{containerPort: 8080}], resources: {limits: {memory: 1Gi, rdma/hca: 1}}}
+""", kind=kind)  # fmt: skip
+
+    assert spec["initContainers"][0]["restartPolicy"] == "Always"
+    ours, sidecar = spec["containers"]
+    assert {"name": "logs", "mountPath": "/logs"} in ours["volumeMounts"]
+    assert [one["containerPort"] for one in ours["ports"]] == [29500, 9400]
+    assert sidecar["resources"]["limits"] == {"memory": "1Gi", "rdma/hca": 1}
+
+
+@pytest.mark.parametrize(
+    "kind, refused, accepted",
+    [("indexed-job", "Always", "Never"), ("trainjob", "OnFailure", "Never"), ("leaderworkerset", "Never", "Always")],
+)
+def test_a_restart_policy_is_one_that_the_controller_accepts(kind, refused, accepted, patched, pod_of):
+    done = patched(f"spec: {{restartPolicy: {refused}}}", kind, *NAMED)
+    assert (done.returncode, done.stdout) == (65, "")
+    assert f"spec.restartPolicy is '{refused}', expected '{accepted}'" in done.stderr
+
+    assert pod_of(f"spec: {{restartPolicy: {accepted}}}", kind=kind)["restartPolicy"] == accepted
+    assert pod_of("spec: {restartPolicy: OnFailure}", kind="volcano")["restartPolicy"] == "OnFailure"
+
+
+def test_the_launcher_of_an_mpijob_gets_no_devices(patched):
+    done = patched(limits(**{"nvidia.com/gpu": 8, "rdma/hca": 1, "memory": "2Gi"}), "mpijob", *NAMED, "--memory", "2Gi")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    replicas = documents_of(done.stdout)[0]["spec"]["mpiReplicaSpecs"]
+    resources = [replicas[role]["template"]["spec"]["containers"][0]["resources"] for role in ("Launcher", "Worker")]
+    assert resources[0]["limits"] == {"memory": "2Gi"}
+    assert resources[1]["limits"] == {"memory": "2Gi", "nvidia.com/gpu": 8, "rdma/hca": 1}
+    done = patched(limits(**{"nvidia.com/gpu": 4}), "mpijob", *NAMED)
+    assert (done.returncode, done.stdout) == (65, "") and "give --devices instead" in done.stderr
+
 
 
 def test_another_source_of_a_variable_or_a_volume_replaces_the_old_one(pod_of):
