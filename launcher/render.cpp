@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "options/settings.hpp"
 #include "render/check_fit.hpp"
+#include "render/patch.hpp"
 #include "subcommands.hpp"
 
 #include <fcntl.h>
@@ -24,7 +25,15 @@ Result<int> run_render(const CommandLine& line, const Snapshot& /*snapshot*/, co
     log_warning("--shared-memory is '" + request.shared_memory + "', more than the '" + request.needs.memory +
                 "' of --memory: what /dev/shm holds counts as memory, so a container dies before its /dev/shm is full");
   }
-  return print(render::render_manifest(request));
+  const auto manifest = render::render_manifest(request);
+  const auto grace =
+      manifest && render::is_of_kubernetes(request.kind) ? render::grace_in_patch(request.patch) : std::nullopt;
+  if (grace && *grace < render::grace_of(request)) {
+    log_warning(request.patch_name + ": terminationGracePeriodSeconds is " + std::to_string(*grace) +
+                ", less than the " + std::to_string(render::grace_of(request)) +
+                " s of --grace: Kubernetes kills the workers before their grace is over");
+  }
+  return print(manifest);
 }
 
 // Answers `muster render --check-fit`: reads the output of kubectl, and reports whether the gang fits.

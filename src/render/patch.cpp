@@ -286,4 +286,12 @@ Result<std::string> patched_pod(std::string_view pod, const PodPatch& patch) {
   return std::string(trim(to_yaml(whole.root)));
 }
 
+std::optional<std::int64_t> grace_in_patch(std::string_view patch) {
+  const auto changes = parse_yaml(patch, "patch", Scalars::Typed);
+  boost::system::error_code missing;
+  const json::value* const grace =
+      changes ? changes->root.find_pointer("/spec/terminationGracePeriodSeconds", missing) : nullptr;
+  return grace != nullptr && grace->is_int64() ? std::optional(grace->get_int64()) : std::nullopt;
+}
+
 }  // namespace muster::render

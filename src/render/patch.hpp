@@ -5,6 +5,8 @@
 #include "base/json_fwd.hpp"
 #include "base/result.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +34,8 @@ struct PodPatch {
 
 /// Fails with `BadData` for a patched pod that Kubernetes refuses: labels, restart policy, ports, mounts and amounts.
 [[nodiscard]] Result<> check_patched_pod(const json::value& pod, const PodPatch& patch);
+
+/// The seconds of `terminationGracePeriodSeconds` in a patch; empty: it sets none.
+std::optional<std::int64_t> grace_in_patch(std::string_view patch);
 
 }  // namespace muster::render

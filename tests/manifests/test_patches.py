@@ -141,6 +141,15 @@ def test_the_launcher_of_an_mpijob_gets_no_devices(patched):
     assert (done.returncode, done.stdout) == (65, "") and "give --devices instead" in done.stderr
 
 
+def test_a_grace_of_the_patch_below_that_of_muster_is_told(patched):
+    def said(seconds, *options):
+        done = patched(f"spec: {{terminationGracePeriodSeconds: {seconds}}}", "volcano", *NAMED, *options)
+        assert done.returncode == 0 and f"terminationGracePeriodSeconds: {seconds}\n" in done.stdout
+        return done.stderr
+
+    assert "p.yaml: terminationGracePeriodSeconds is 10, less than the 30 s of --grace" in said(10)
+    assert said(30) == "" and said(10, "--grace", "10") == ""
+
 
 def test_another_source_of_a_variable_or_a_volume_replaces_the_old_one(pod_of):
     spec = pod_of("""

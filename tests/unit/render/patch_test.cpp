@@ -212,6 +212,12 @@ TEST(PatchedPod, RefusesLabelsOfControllers) {
             "my.yaml: metadata.labels has 'job-name', expected labels that no controller of Kubernetes sets itself");
 }
 
+TEST(GraceInPatch, IsThatOfThePod) {
+  EXPECT_EQ(grace_in_patch("spec: {terminationGracePeriodSeconds: 10}"), 10);
+  EXPECT_EQ(grace_in_patch("metadata: {}"), std::nullopt);
+  EXPECT_EQ(grace_in_patch("a: [}"), std::nullopt);
+}
+
 TEST(PatchedPod, NamesTheFileAndWhatIsWrongInIt) {
   EXPECT_EQ(patched("containers: []"),
             "my.yaml: it has 'containers', expected 'metadata' or 'spec' of a pod at its root");
