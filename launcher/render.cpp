@@ -33,7 +33,12 @@ Result<int> run_render(const CommandLine& line, const Snapshot& /*snapshot*/, co
                 ", less than the " + std::to_string(render::grace_of(request)) +
                 " s of --grace: Kubernetes kills the workers before their grace is over");
   }
-  return print(manifest);
+  const auto printed = print(manifest);
+  const std::string command = render::is_of_kubernetes(request.kind) ? render::token_command(request) : "";
+  if (printed && !command.empty() && ::isatty(STDOUT_FILENO) == 0) {  // nobody reads the comment in a pipe
+    log_info("before the first job: " + command);
+  }
+  return printed;
 }
 
 // Answers `muster render --check-fit`: reads the output of kubectl, and reports whether the gang fits.

@@ -82,6 +82,9 @@ inline constexpr int kGraceMargin = 15;
 /// Seconds of the grace around which the manifest is made: what is given, else 30.
 int grace_of(const ManifestRequest& request);
 
+/// The command that makes the Secret with the agents' token; empty: the manifest names none.
+std::string token_command(const ManifestRequest& request);
+
 /// Renders the manifest. Fails with `BadUsage` for an argument that it cannot hold, with `BadData` for a wrong patch.
 [[nodiscard]] Result<std::string> render_manifest(const ManifestRequest& request);
 

@@ -300,6 +300,13 @@ std::string names_of(const std::vector<NamedText>& variables) {
   return join(mapped(variables, &NamedText::name), ",");
 }
 
+std::string token_command(const ManifestRequest& request) {
+  const std::string in_namespace = request.name_space.empty() ? "" : " -n " + request.name_space;
+  return request.token == TokenFrom::Secret ? "kubectl create secret generic " + request.token_secret +
+                                                  " --from-literal=token=\"$(muster token)\"" + in_namespace
+                                            : "";
+}
+
 Result<> add_pod_values(Values& values, const ManifestRequest& request, const PodNames& names) {
   std::vector<std::string> arguments = {"--grace", std::to_string(grace_of(request))};
   if (request.kind == "mpijob") {
@@ -316,13 +323,13 @@ Result<> add_pod_values(Values& values, const ManifestRequest& request, const Po
   add_scheduling(values, request);
   const bool is_volcanos_job = request.kind == "volcano";  // Volcano sets these annotations itself
   values["namespace"] = request.name_space;
-  values["in_namespace"] = request.name_space.empty() ? " " : " -n " + request.name_space;
   values["job_labels"] = labels_of(request, {{"kueue.x-k8s.io/queue-name", values["kueue_queue"]}});
   values["pod_labels"] =
       labels_of(request, {{"scheduling.x-k8s.io/pod-group", request.scheduler == "coscheduling" ? request.name : ""}});
   values["annotations"] = is_volcanos_job ? "" : fill_file("pod-annotations.yaml", values);
   values["pod_group"] = request.scheduler.empty() ? "" : fill_file("pod-group-" + request.scheduler + ".yaml", values);
   add_policies(values, request);
+  values["token_command"] = token_command(request);
   values["token_advice"] = request.token == TokenFrom::Secret ? fill_file("token.yaml", values) : "";
   if (request.kind == "mpijob") {
     return add_pods_of_mpijob(values, request, names);

@@ -26,6 +26,11 @@ class Pod:
     leader: str
 
 
+def without_advice(said):
+    """What muster says on standard error, but for the command that makes the Secret of a manifest."""
+    return re.sub(r"^muster: before the first job: kubectl create secret generic .*\n", "", said, flags=re.MULTILINE)
+
+
 def documents_of(text):
     return list(yaml.safe_load_all(text))
 

@@ -318,6 +318,31 @@ def test_no_manifest_holds_the_token(render):
     assert "train-token" in render("jobset", *NAMED, "--", "true")
 
 
+def test_the_command_that_makes_the_secret_is_told_where_nobody_reads_the_manifest(muster):
+    def said(kind, *options):
+        done = muster("render", kind, *NAMED[: 2 if kind in SCRIPTS else 4], *options, "--", "true")
+        assert done.returncode == 0
+        return done.stderr, done.stdout
+
+    made = 'kubectl create secret generic train-token --from-literal=token="$(muster token)"'
+    for options, command in {(): made, ("--namespace", "team"): f"{made} -n team"}.items():
+        told, text = said("jobset", *options)
+        assert told == f"muster: before the first job: {command}\n"
+        assert f"\n#   {command}\n" in text
+    for without in (("jobset", "--no-token"), ("volcano",), ("mpijob",), ("slurm",)):
+        assert said(*without)[0] == ""
+
+
+def test_a_terminal_shows_the_comment_of_the_manifest(tmp_path):
+    line = [os.environ["MUSTER"], "render", "jobset", *NAMED, "--", "true"]
+    ours, terminal = os.openpty()
+    done = subprocess.run(line, stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=20, check=True)
+    os.close(terminal)
+    os.close(ours)
+
+    assert done.stderr == ""
+
+
 def test_the_same_line_prints_the_same_text(muster):
     for kind in [*ALL_OF_PODS, *SCRIPTS, "dockerfile"]:
         line = ("render", kind, *(NAMED[:2] if kind in SCRIPTS else NAMED), "--", "a.py")
@@ -690,7 +715,7 @@ def test_the_command_of_the_dockerfile_sends_the_program_alone(render, tmp_path)
 
 def test_more_shared_memory_than_memory_is_told(muster):
     def said(memory):
-        done = muster("render", "jobset", *NAMED, "--memory", memory, "--shared-memory", "2Gi", "--", "x")
+        done = muster("render", "jobset", *NAMED, "--memory", memory, "--shared-memory", "2Gi", "--no-token", "--", "x")
         assert done.returncode == 0 and "sizeLimit" in done.stdout
         return done.stderr
 

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from clusters import ALL_OF_PODS, SCRIPTS, documents_of, job_of
+from clusters import ALL_OF_PODS, SCRIPTS, documents_of, job_of, without_advice
 from support.muster import binary
 
 NAMED = ("--name", "train", "--image", "train:1.0")
@@ -27,7 +27,7 @@ def pod_of(patched):
 
     def run(text, *options, kind="jobset"):
         done = patched(text, kind, *NAMED, *options)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, without_advice(done.stderr)) == (0, "")
         return job_of(kind, documents_of(done.stdout))[1]["spec"]
 
     return run
