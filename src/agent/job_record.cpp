@@ -33,16 +33,18 @@ double now_by() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-/// Empty: a file can be made in the folder, which is made, too. An earlier file is renamed or replaced, which must not
-/// happen to a device.
-std::string find_obstacle(const std::string& path) {
+/// Empty: a file can be made in the folder, which is made for files that are written like log files. An earlier file is
+/// renamed or replaced, which must not happen to a device.
+std::string find_obstacle(const std::string& path, bool makes_folder) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return "it is there, and is no regular file";
   }
   const auto folder = std::filesystem::absolute(path, error).parent_path();
-  std::filesystem::create_directories(folder, error);
+  if (makes_folder) {
+    std::filesystem::create_directories(folder, error);
+  }
   if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0) {
     error = {errno, std::generic_category()};
   }
@@ -62,7 +64,9 @@ Result<> check_record(const RunOptions& options) {
     if (!files.insert(std::filesystem::absolute((*given)->value, unresolved).lexically_normal()).second) {
       return wrong_value(**given, "a file that no other of --events, --trace and --metrics has");
     }
-    const auto obstacle = HelperTask::wait_for({[&] { return find_obstacle((*given)->value); }, kPageTimeout});
+    const bool makes_folder = given != &options.metrics;  // the collector reads a folder that exists
+    const auto obstacle =
+        HelperTask::wait_for({[&] { return find_obstacle((*given)->value, makes_folder); }, kPageTimeout});
     if (!obstacle) {
       log_warning("cannot try whether '" + (*given)->value +
                   "' can be written: its file system does not answer, going on");

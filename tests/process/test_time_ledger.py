@@ -269,6 +269,14 @@ def test_a_file_that_cannot_be_written_is_an_error(muster, option):
     assert job.said_about(f"--{option} is '/proc/nosuch/file', expected a file that can be written")
 
 
+def test_metrics_make_no_folder(muster, tmp_path):
+    job = muster.run(f"--metrics={tmp_path}/nosuch/m.prom", "--", "echo", "worked")
+
+    assert job.code == 64
+    assert job.said_about(f"--metrics is '{tmp_path}/nosuch/m.prom', expected a file that can be written: No such file")
+    assert not (tmp_path / "nosuch").exists()
+
+
 @pytest.mark.parametrize("option", ["events", "trace", "metrics"])
 def test_what_is_no_regular_file_is_never_replaced(muster, tmp_path, option):
     pipe = tmp_path / "pipe"
