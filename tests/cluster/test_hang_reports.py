@@ -69,6 +69,39 @@ def test_a_rank_that_does_not_end_is_named_when_the_first_node_has_none_left(gan
     job.assert_codes(143)
 
 
+def test_a_hang_ends_the_job_when_the_first_node_has_no_rank_left(gang):
+    command = [sys.executable, "-c", ONE_GOES_ON, "3"]
+    job = gang(2, "--hang-report=0", "--hang-timeout=2", workers=2, command=command)
+    job.start_all()
+
+    job.assert_codes(86)
+    for one in job.jobs.values():
+        assert "rank 3 hung: node 1" in one.err.text, one.words()
+
+
+# The ranks of node 0 end; the last rank of node 1 prints lines for three times the limit, and then ends.
+ONE_PRINTS_ON = """
+import os, signal, sys, time
+if os.environ["RANK"] == "3":
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+    end = time.monotonic() + 6
+    while time.monotonic() < end:
+        signal.sigwait([signal.SIGALRM])
+        print("a line", flush=True)
+"""
+
+
+@pytest.mark.full
+def test_a_rank_that_prints_is_left_alone_when_the_first_node_has_none_left(gang):
+    job = gang(2, "--hang-report=1", "--hang-timeout=2", workers=2, command=[sys.executable, "-c", ONE_PRINTS_ON])
+    job.start_all()
+
+    job.assert_codes(0)
+    for one in job.jobs.values():
+        assert "has not moved" not in one.err.text, one.words()
+
+
 def test_stacks_fails_where_nobody_answers(gang, tmp_path):
     command = [*waiting_ranks.program(tmp_path, ONE_IS_STOPPED), "none"]
     job = gang(2, "--heartbeat-timeout=60", workers=1, command=command)

@@ -122,8 +122,10 @@ void NodeAttempt::on(const WorkSaved& saved) {
   }
 }
 
+/// The node that watches the job reports a hang even if its own workers have ended. The leader knows whether the attempt
+/// still runs.
 void NodeAttempt::on(const Hung& hung) {
-  if (membership_.state == ParticipantState::Running) {
+  if (membership_.state == ParticipantState::Running || membership_.state == ParticipantState::Over) {
     membership_.send(Hung{membership_.attempt, hung.why, hung.ranks});
   }
 }

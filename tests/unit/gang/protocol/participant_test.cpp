@@ -314,6 +314,16 @@ TEST(Participant, SendsSuccessWithTheNumberOfTheAttempt) {
   EXPECT_EQ(scenario.happen(success_of(2, 77)), "tell succeeded 1");
 }
 
+TEST(Participant, ReportsAHangAlsoWhenItsOwnWorkersHaveEnded) {
+  ParticipantScenario scenario = running_participant();
+  EXPECT_EQ(scenario.happen(Hung{0, "rank 3 is asleep", {3}}), "tell hung: rank 3 is asleep");
+  (void)scenario.happen(AttemptOver{});
+  EXPECT_EQ(scenario.happen(Hung{0, "rank 3 is asleep", {3}}), "tell hung: rank 3 is asleep");
+
+  ParticipantScenario is_stopping = stopping();
+  EXPECT_EQ(is_stopping.happen(Hung{0, "rank 3 is asleep", {3}}), "") << "the attempt ends anyway";
+}
+
 TEST(Participant, SendsNoSuccessOfWorkersThatAreBeingStopped) {
   ParticipantScenario scenario = stopping();
   EXPECT_EQ(scenario.happen(success_of(2)), "");
