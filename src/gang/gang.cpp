@@ -9,6 +9,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace muster::gang {
@@ -66,6 +67,7 @@ void Gang::schedule() {
 }
 
 void Gang::drain() {
+  note_standstill();
   while (!queue_.empty() && !is_done_) {
     Event event = std::move(queue_.front());
     queue_.pop_front();
@@ -75,6 +77,17 @@ void Gang::drain() {
   if (!is_done_) {
     arm(participant_timer_, participant_wake_, participant_.next_wake(), ParticipantEvent(Wake{}));
     arm(leader_timer_, leader_wake_, leader_ ? leader_->next_wake() : std::nullopt, LeaderEvent(Tick{}));
+    const auto first = participant_wake_ && leader_wake_ ? std::min(participant_wake_, leader_wake_)
+                                                         : std::max(participant_wake_, leader_wake_);
+    standstill_.note_rest(Clock::now(), first);
+  }
+}
+
+/// Before the events that came meanwhile, such as lost links: it may be the reason.
+void Gang::note_standstill() {
+  if (const auto still = standstill_.note_turn(Clock::now())) {
+    queue_.emplace_front(ParticipantEvent(*still));
+    queue_.emplace_front(LeaderEvent(*still));  // of no effect without a leader
   }
 }
 

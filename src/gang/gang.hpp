@@ -90,6 +90,7 @@ class Gang : private EventQueue {
   }
   void schedule();
   void drain();
+  void note_standstill();
   void handle(LeaderEvent& event);
   void handle(ParticipantEvent& event);
   void arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,
@@ -128,6 +129,7 @@ class Gang : private EventQueue {
   std::optional<Leader> leader_;
   std::string incarnation_;  ///< of the last join that was sent
   std::deque<Event> queue_;
+  StandstillWatch standstill_;
   bool is_scheduled_ = false;
   bool has_left_ = false;
   bool is_dissolved_ = false;

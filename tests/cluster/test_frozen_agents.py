@@ -89,6 +89,29 @@ def test_a_frozen_node_runs_no_worker_after_it_thaws(gang):
         job.worker_events.forget()
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("still", [0, 1], ids=["the leader", "another node"])
+def test_a_node_that_stood_still_names_no_other_node_as_lost(gang, still):
+    job = gang(2, *HEEDFUL)
+    job.start_all()
+    job.wait_for_start()
+    frozen, healthy = job.jobs[still], job.jobs[1 - still]
+    other_guard = healthy.guard()
+    stopped = [frozen.guard(), frozen.agent()]
+    for pid in stopped:
+        stop(pid)
+
+    healthy.err.wait_for(f"was lost: it was silent for {SILENCE} s")
+    wait_until(lambda: not processes.is_alive(other_guard), "the healthy node to end")
+    for pid in reversed(stopped):
+        os.kill(pid, signal.SIGCONT)
+
+    job.assert_codes(69)
+    assert f"the other nodes give a node up after {SILENCE} s: " in frozen.said_about("this node stood still for ")
+    assert "was lost" not in frozen.err.text.replace("a node was lost;", ""), frozen.words()
+    assert frozen.report["reason"].startswith("this node stood still for ")
+
+
 @pytest.mark.soak
 @pytest.mark.kernel
 def test_a_failure_restarts_the_job_although_a_guard_is_stopped(gang):

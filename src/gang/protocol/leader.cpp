@@ -143,6 +143,10 @@ void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
   rendezvous_.note_unresolved(found.unresolved);
 }
 
+void Leader::handle(const StoodStill& still, Instant now) {
+  standstill_.note(still, gang_.config.options.heartbeat_timeout, now);
+}
+
 void Leader::handle(const Tick& /*tick*/, Instant now) {
   for (const LinkId link : silence_.look(gang_.roster, now)) {
     const std::string why = "was silent for " + whole_seconds(gang_.config.options.heartbeat_timeout);
@@ -505,11 +509,12 @@ void Leader::part_with(LinkId link, const std::string& why, Instant now) {
   goodbye_.dissolve_if_alone();
 }
 
-/// The node itself is not the reason if it was asked to leave, or its memory was used up.
+/// The node itself is not the reason if it was asked to leave, its memory was used up, or this node stood still.
 void Leader::note_loss(LinkId link, const std::string& why, Instant now) {
   const Member* const member = gang_.roster.find(link);
   if (member != nullptr && !member->has_ended) {
-    const bool is_own = !member->leaving_after && member->memory.describe(now).empty();
+    const bool is_own =
+        !member->leaving_after && member->memory.describe(now).empty() && !standstill_.explains_losses(now);
     gang_.node_failures.note_loss({*member->node_rank, is_own ? why : ""});
   }
 }
@@ -517,8 +522,8 @@ void Leader::note_loss(LinkId link, const std::string& why, Instant now) {
 /// A node of this attempt is lost, and its processes may still be alive.
 void Leader::lose(LinkId link, const std::string& why, Instant now) {
   Member& member = *gang_.roster.find(link);
-  const std::string reason = "node " + to_string(*member.node_rank) + ", " + describe(member) + ", was lost: it " +
-                             why + member.memory.describe(now);
+  const std::string name = "node " + to_string(*member.node_rank) + ", " + describe(member) + ",";
+  const std::string reason = standstill_.describe_loss(name, why, now) + member.memory.describe(now);
   gang_.fence.note_loss(member.last_heard);
   member.has_ended = true;
   gang_.attempt.note_node_ended();

@@ -13,6 +13,7 @@
 #include "gang/protocol/own_ranks.hpp"
 #include "gang/protocol/preflight.hpp"
 #include "gang/protocol/rendezvous.hpp"
+#include "gang/protocol/standstill.hpp"
 #include "gang/protocol/status_questions.hpp"
 #include "gang/protocol/suspension.hpp"
 
@@ -84,6 +85,7 @@ class Leader {
   void handle(const AuthFailed& stranger, Instant now);
   void handle(const PortReserved& reserved, Instant now);
   void handle(const HostsLookedUp& found, Instant now);
+  void handle(const StoodStill& still, Instant now);
   void handle(const Tick& tick, Instant now);
 
   void take(LinkId link, const Heartbeat& beat, Instant now);
@@ -118,6 +120,7 @@ class Leader {
 
   GangState gang_;
   SilenceCheck silence_;
+  Standstill standstill_;
   OwnRanks own_ranks_;
   StatusQuestions questions_;
   Preflight preflight_;

@@ -6,6 +6,7 @@
 #include "gang/gang_config.hpp"
 #include "gang/protocol/messages.hpp"
 #include "gang/protocol/roster.hpp"
+#include "gang/protocol/standstill.hpp"
 
 #include <set>
 #include <string>
@@ -49,7 +50,7 @@ struct HostsLookedUp {
 /// The moment of `next_wake` has come.
 struct Tick {};
 
-using LeaderEvent = std::variant<Joined, Received, LinkLost, AuthFailed, PortReserved, HostsLookedUp, Tick>;
+using LeaderEvent = std::variant<Joined, Received, LinkLost, AuthFailed, PortReserved, HostsLookedUp, StoodStill, Tick>;
 
 // Actions.
 

@@ -57,7 +57,8 @@ void LeaderLink::seek(const std::string& why, Instant now) {
                                                      : "lost the leader before the start: looking for it again");
     connect_retry_.begin_again(now);
     liveness_.forget();
-    lost_while_spare_ = runs_without_us_ ? "the leader at " + membership_.leader + " was lost: it " + why : "";
+    lost_while_spare_ =
+        runs_without_us_ ? standstill_.describe_loss("the leader at " + membership_.leader, why, now) : "";
     if (runs_without_us_) {
       connect_retry_.give_up_at(now + heartbeat_timeout);
     }
@@ -68,8 +69,8 @@ void LeaderLink::seek(const std::string& why, Instant now) {
 void LeaderLink::lose(const std::string& why, Instant now) {
   gone_by_ = must_be_gone();
   const auto most_grace = may_be_replaced() ? liveness_.time_without_leader(now) : std::nullopt;
-  attempt_.end_without_leader(
-      "the leader at " + membership_.leader + " was lost: it " + why + leaders_memory_.describe(now), most_grace);
+  const std::string loss = standstill_.describe_loss("the leader at " + membership_.leader, why, now);
+  attempt_.end_without_leader(loss + leaders_memory_.describe(now), most_grace);
 }
 
 void LeaderLink::cut_off(std::string why, Instant now) {
@@ -143,6 +144,10 @@ void LeaderLink::send_heartbeat(Instant now) {
   if (memory.is_short()) {
     liveness_.hurry(now);
   }
+}
+
+void LeaderLink::on(const StoodStill& still, Instant now) {
+  standstill_.note(still, liveness_.heartbeat_timeout(), now);
 }
 
 void LeaderLink::on(const Wake& /*wake*/, Instant now) {

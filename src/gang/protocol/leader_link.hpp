@@ -7,6 +7,7 @@
 #include "gang/protocol/membership.hpp"
 #include "gang/protocol/node_attempt.hpp"
 #include "gang/protocol/node_memory.hpp"
+#include "gang/protocol/standstill.hpp"
 
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ class LeaderLink {
   void note_up(const LinkUp& up, Instant now);
   void on(const DialFailed& failed, Instant now);
   void on(const LinkDown& down, Instant now);
+  void on(const StoodStill& still, Instant now);
   void on(const Wake& wake, Instant now);
 
   /// To be called for each message of the leader, before it is taken.
@@ -59,6 +61,7 @@ class LeaderLink {
   NodeAttempt& attempt_;
   ConnectRetry connect_retry_;
   LeaderLiveness liveness_;
+  Standstill standstill_;
   NodeMemory leaders_memory_;
   bool is_spare_ = false;
   bool runs_without_us_ = false;      ///< a spare of a job that has been started

@@ -6,6 +6,7 @@
 #include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
 #include "gang/protocol/messages.hpp"
+#include "gang/protocol/standstill.hpp"
 
 #include <string>
 #include <variant>
@@ -36,7 +37,7 @@ struct Wake {};
 
 // gang/events.hpp has the events of this node.
 
-using ParticipantEvent = std::variant<LinkUp, DialFailed, LinkDown, FromLeader, NodeEvent, Wake>;
+using ParticipantEvent = std::variant<LinkUp, DialFailed, LinkDown, FromLeader, NodeEvent, StoodStill, Wake>;
 
 // Actions.
 
