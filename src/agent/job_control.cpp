@@ -228,6 +228,7 @@ void JobControl::ask_nodes(Question& question, const char* what, std::function<v
   question.number = ++questions_asked_;
   question.lines.clear();
   question.ranks.clear();
+  question.awaited.clear();
   question.missing = job_.job.most_nodes;
   question.timer.start(kStatusTimeout, [this, &question] {
     answer(question, question.lines.empty()
@@ -249,6 +250,7 @@ void JobControl::take_status(const gang::StatusReport& status) {
   question.lines.push_back(control::add_text(line, "suspect", status.suspect));
   question.ranks.push_back(status.ranks);
   question.missing = status.missing;
+  question.awaited = status.awaited;
   if (question.missing == 0) {
     answer(question);
   }
@@ -264,7 +266,12 @@ void JobControl::answer(Question& question, const std::string& why_not) {
 json::object JobControl::status_answer() const {
   json::array nodes = control::join_nodes(status_question_.lines);
   const auto unread = static_cast<int>(status_question_.lines.size() - nodes.size());
-  return {{"job", job_document()}, {"nodes", std::move(nodes)}, {"missing", status_question_.missing + unread}};
+  json::object answer{
+      {"job", job_document()}, {"nodes", std::move(nodes)}, {"missing", status_question_.missing + unread}};
+  if (unread == 0 && !status_question_.awaited.empty()) {
+    answer["missing_nodes"] = status_question_.awaited;
+  }
+  return answer;
 }
 
 /// Joins what the nodes have answered about their ranks.

@@ -67,6 +67,7 @@ class JobControl {
     std::vector<std::string> lines = {};  ///< of the nodes that have answered
     std::vector<std::string> ranks = {};  ///< of the same nodes, see gang::StatusReport
     int missing = 0;                      ///< nodes that have not answered
+    std::string awaited = {};             ///< their names; empty: not known
   };
 
   void take(const control::HelloRequest& request, const ucred& client, const Reply& reply);

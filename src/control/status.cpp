@@ -256,16 +256,19 @@ std::string status_table(const json::object& answer, double now) {
     }
   }
   constexpr double kMostNodes = 1e9;
-  const auto missing = std::clamp(number_at(answer, "missing").value_or(0), 0.0, kMostNodes);
+  constexpr std::size_t kMostNameBytes = 2'048;
+  const auto missing = static_cast<std::size_t>(std::clamp(number_at(answer, "missing").value_or(0), 0.0, kMostNodes));
+  const std::string all = count_of(nodes.size() + missing, "node");
   const auto ready = static_cast<std::size_t>(std::clamp(standbys, 0.0, kMostNodes));
   const auto since = number_at(job, "since");
-  std::string text = "job " + text_at(job, "id") + ", " +
-                     (since ? "since " + short_duration(now - *since) + ", " : "") + count_of(nodes.size(), "node") +
-                     ", " + std::to_string(running) + " of " + count_of(workers, "worker") + " running, " +
-                     (ready > 0 ? count_of(ready, "standby") + " ready, " : "") + "CPU " + short_duration(cpu) +
-                     ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
+  std::string text =
+      "job " + text_at(job, "id") + ", " + (since ? "since " + short_duration(now - *since) + ", " : "") +
+      (missing > 0 ? std::to_string(nodes.size()) + " of " : "") + all + ", " + std::to_string(running) + " of " +
+      count_of(workers, "worker") + " running, " + (ready > 0 ? count_of(ready, "standby") + " ready, " : "") + "CPU " +
+      short_duration(cpu) + ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
   if (missing > 0) {
-    text += count_of(static_cast<std::size_t>(missing), "node") + " did not answer in time\n";
+    const std::string_view names = text_of(answer, "missing_nodes");
+    text += (names.empty() ? count_of(missing, "node") : one_line(names, kMostNameBytes)) + " did not answer in time\n";
   }
   return text + remarks + "\n" + layout(rows);
 }

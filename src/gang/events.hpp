@@ -72,6 +72,7 @@ struct StatusReport {
   std::string ranks{};    ///< from the leader: those of the node, such as "0-7", or "none"; empty: not known
   std::string differs{};  ///< from the leader: how the node differs from the others, see `Outlier`; usually empty
   std::string suspect{};  ///< from the leader: how often the node has failed by itself, see `Suspect`; usually empty
+  std::string awaited{};  ///< from the leader: the names of the missing nodes, "node 1 (b)"; empty while they are many
 };
 
 /// The attempt hangs, as the node that watches it found. The leader ends it where no rank is named; otherwise it tells

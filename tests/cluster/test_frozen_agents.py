@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import time
@@ -110,6 +111,23 @@ def test_a_node_that_stood_still_names_no_other_node_as_lost(gang, still):
     assert f"the other nodes give a node up after {SILENCE} s: " in frozen.said_about("this node stood still for ")
     assert "was lost" not in frozen.err.text.replace("a node was lost;", ""), frozen.words()
     assert frozen.report["reason"].startswith("this node stood still for ")
+
+
+@pytest.mark.full
+def test_status_names_a_node_that_does_not_answer(gang):
+    job = gang(2, *PATIENT)
+    job.start_all()
+    job.wait_for_start()
+    agent = job.jobs[1].agent()
+    stop(agent)
+
+    answer = job.muster.run("status", f"--job={job.jobs[0].guard()}")
+
+    os.kill(agent, signal.SIGCONT)
+    assert "1 of 2 nodes, 1 of 1 worker running" in answer.out.text, answer.words()
+    assert re.search(r"^node 1 \(.+\) did not answer in time$", answer.out.text, re.MULTILINE), answer.words()
+    job.jobs[0].signal(signal.SIGTERM)
+    job.assert_codes(143)
 
 
 @pytest.mark.soak

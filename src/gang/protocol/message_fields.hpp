@@ -313,6 +313,7 @@ void describe(auto& io, StatusReport& report) {
   io("ranks", report.ranks, Optional<Text>{kStatusText});
   io("differs", report.differs, kRareSentence);
   io("suspect", report.suspect, kRareSentence);
+  io("awaited", report.awaited, kRareSentence);
 }
 
 void describe(auto& io, Announce& announce) {

@@ -23,6 +23,20 @@ std::string own_ranks(const Member& member) {
   return is_unknown ? "" : ranks.empty() ? "none" : ranks;
 }
 
+/// "node 1 (b), node 2 (c)". Empty while many are awaited, or where one of them is gone or has no seat.
+std::string names_of(const Roster& roster, const std::set<LinkId>& awaited) {
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::string> names;
+  for (const LinkId link : awaited) {
+    const Member* const member = awaited.size() <= kMostNamed ? roster.find(link) : nullptr;
+    if (member == nullptr || !member->seat) {
+      return {};
+    }
+    names.push_back(describe_seat(*member));
+  }
+  return join(names, ", ");
+}
+
 }  // namespace
 
 void StatusQuestions::ask(LinkId asker, const StatusQuery& asked) {
@@ -51,9 +65,10 @@ void StatusQuestions::answer(LinkId link, const StatusReport& report, const std:
   const bool is_too_much = question.asker != kOwnLink && question.bytes > kMostAnswerBytes;
   const bool is_here = gang_.roster.find(question.asker) != nullptr;
   if (is_here) {
-    gang_.send(question.asker, StatusReport{question.number, is_too_much ? std::string() : report.text,
-                                            static_cast<int>(question.awaited.size()), own_ranks(member), differs,
-                                            gang_.node_failures.describe(name_of(member))});
+    gang_.send(question.asker,
+               StatusReport{question.number, is_too_much ? std::string() : report.text,
+                            static_cast<int>(question.awaited.size()), own_ranks(member), differs,
+                            gang_.node_failures.describe(name_of(member)), names_of(gang_.roster, question.awaited)});
   }
   if (question.awaited.empty() || !is_here) {
     questions_.erase(found);

@@ -42,7 +42,7 @@ TEST(StatusTable, ShowsAllNodesByRankWithTotals) {
                             {"nodes", join_nodes({line_of_node(1), "rubbish", line_of_node(0)})},
                             {"missing", 1}};
   EXPECT_EQ(status_table(answer, 1'075),
-            "job train, since 1m15s, 2 nodes, 4 of 4 workers running, CPU 6m30s, memory 12 GiB\n"
+            "job train, since 1m15s, 2 of 3 nodes, 4 of 4 workers running, CPU 6m30s, memory 12 GiB\n"
             "1 node did not answer in time\n"
             "\n"
             "NODE  HOST    RANK  ROLE    STATE    PID  ATTEMPT  SINCE  CPU    MEMORY   OUTPUT  STEP\n"
@@ -50,6 +50,19 @@ TEST(StatusTable, ShowsAllNodesByRankWithTotals) {
             "0     host-0  1     worker  running  101  0        1m15s  1m05s  3.0 GiB  2s      -\n"
             "1     host-1  2     worker  running  102  0        1m15s  2m10s  3.0 GiB  2s      -\n"
             "1     host-1  3     worker  running  103  0        1m15s  3m15s  3.0 GiB  2s      -\n");
+}
+
+TEST(StatusTable, NamesTheNodesThatDidNotAnswer) {
+  const auto head_of = [](const json::object& answer) {
+    const std::string table = status_table(answer, 1'075);
+    return table.substr(0, table.find("\n\n"));
+  };
+  json::object answer{{"nodes", join_nodes({line_of_node(0)})}, {"missing", 1}, {"missing_nodes", "node 1 (host-1)"}};
+  EXPECT_EQ(head_of(answer),
+            "job -, 1 of 2 nodes, 2 of 2 workers running, CPU 1m05s, memory 6.0 GiB\n"
+            "node 1 (host-1) did not answer in time");
+  answer["missing"] = 0;
+  EXPECT_EQ(head_of(answer), "job -, 1 node, 2 of 2 workers running, CPU 1m05s, memory 6.0 GiB");
 }
 
 TEST(StatusTable, TakesNothingForGranted) {

@@ -139,6 +139,7 @@ std::vector<Message> all_messages() {
           Hung{1, "rank 3 is at b.py:4", {3, 7}},
           StatusReport{7, R"({"node":0})", 2},
           StatusReport{7, R"({"node":0})", 2, "0-7", "driver 570.86 (580.95)"},
+          StatusReport{7, R"({"node":0})", 1, "0-7", "", "", "node 1 (gpu-17)"},
           Suspend{1, {"SIGTERM", std::chrono::milliseconds(26'000), false}},
           Suspend{1, {"SIGTERM", {}, true}},
           Admitted{NodeRank{3}, 7.5},

@@ -228,6 +228,21 @@ TEST(Status, TellsWhichRanksTheNodeHas) {
   EXPECT_EQ(scenario.last_report.ranks, "none") << "a spare";
 }
 
+TEST(Status, NamesTheNodesThatHaveNotAnsweredYet) {
+  LeaderScenario scenario = running(10);
+  (void)scenario.receive(0, StatusQuery{42});
+  (void)scenario.receive(0, StatusReport{1, "a", 0});
+  EXPECT_EQ(scenario.last_report.awaited, "") << "they are many";
+  for (LinkId link = 1; link < 8; ++link) {
+    (void)scenario.receive(link, StatusReport{1, "b", 0});
+  }
+  EXPECT_EQ(scenario.last_report.awaited, "node 8 (host-i), node 9 (host-j)");
+  (void)scenario.receive(9, StatusReport{1, "c", 0});
+  EXPECT_EQ(scenario.last_report.awaited, "node 8 (host-i)");
+  (void)scenario.receive(8, StatusReport{1, "d", 0});
+  EXPECT_EQ(scenario.last_report.awaited, "");
+}
+
 TEST(Status, ForgetsAQuestionWhoseAskerIsGone) {
   LeaderScenario scenario = running(restarting(job_of(2)), 2);
   (void)scenario.receive(1, StatusQuery{1});
