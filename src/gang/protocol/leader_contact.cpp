@@ -16,6 +16,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::chrono::seconds kProgressInterval{30};
+/// Least time between two lines about new reasons for which the leader is not reached.
+constexpr std::chrono::seconds kReasonPause{2};
+/// Most reasons that one agent prints.
+constexpr std::size_t kMostReasons = 8;
 
 /// Hashes a seed, so that results differ for each agent and each dial (the finaliser of splitmix64).
 std::uint64_t mixed(std::uint64_t number) {
@@ -51,10 +55,14 @@ std::optional<LogLine> ConnectRetry::on_failure(const DialFailed& failed, Instan
   dial_at_ = now + pause / 2 + pause * spread / 1'000;
   const std::string before = std::exchange(last_failure_, failed.why);
   const std::string text = (leads_ ? "cannot lead the job yet: " : "cannot reach the leader yet: ") + failed.why;
-  if (before.empty()) {
+  const bool is_first = told_.empty();
+  const bool may_tell = is_first || (told_.size() < kMostReasons && now - told_at_ >= kReasonPause);
+  if (may_tell && told_.insert(failed.why).second) {
+    told_at_ = now;
     const Instant end = std::min(deadline_, failed.last_try.value_or(deadline_));
     const Instant::duration left = std::max(end - now, Instant::duration::zero());
-    return LogLine{Level::Info, text + "; trying again for up to " + whole_seconds(ceil<seconds>(left))};
+    return LogLine{Level::Info,
+                   is_first ? text + "; trying again for up to " + whole_seconds(ceil<seconds>(left)) : text};
   }
   return failed.why == before ? std::nullopt : std::optional(LogLine{Level::Debug, text});
 }

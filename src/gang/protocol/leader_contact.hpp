@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace muster::gang {
@@ -26,7 +27,8 @@ class ConnectRetry {
   /// Brings the deadline forward to `moment`, if that is earlier.
   void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
-  /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one.
+  /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one; users
+  /// see each reason once, and not several at a time.
   std::optional<LogLine> on_failure(const DialFailed& failed, Instant now);
   /// Notes that the last dial was accepted but not answered. The description keeps earlier failures, because the deadline may
   /// come while an attempt to connect still runs.
@@ -51,6 +53,8 @@ class ConnectRetry {
   std::uint64_t seed_;
   std::chrono::milliseconds timeout_;
   std::string last_failure_;
+  std::set<std::string> told_;  ///< reasons that were printed
+  Instant told_at_;             ///< when the last of them was
   bool leads_ = false;
   int dials_ = 0;
   Instant since_;

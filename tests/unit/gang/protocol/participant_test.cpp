@@ -41,6 +41,33 @@ TEST(Participant, DialsAgainAndAgainAndSaysOnceWhy) {
   EXPECT_EQ(scenario.said.size(), 2U);
 }
 
+TEST(ConnectRetry, ShowsANewReasonOnce) {
+  Instant now{std::chrono::hours(1'000)};
+  ConnectRetry retry("llm-0:29500", 1, seconds(900), now);
+  std::vector<std::string> shown;
+  const auto fail = [&](const std::string& why) {
+    const auto line = retry.on_failure(DialFailed{why}, now);
+    if (line && line->level == Level::Info) {
+      shown.push_back(line->text);
+    }
+    now += milliseconds(1'500);
+  };
+  fail("connection refused by 10.0.0.1:29500");
+  fail("it has a token");
+  EXPECT_EQ(shown.size(), 1U) << "too soon after the first line";
+  for (int i = 0; i < 10; ++i) {
+    fail("it has a token");
+    fail("connection refused by 10.0.0.1:29500");
+  }
+  EXPECT_EQ(shown, (std::vector<std::string>{"cannot reach the leader yet: connection refused by 10.0.0.1:29500; "
+                                             "trying again for up to 900 s",
+                                             "cannot reach the leader yet: it has a token"}));
+  for (int i = 0; i < 100; ++i) {
+    fail("reason " + std::to_string(i));
+  }
+  EXPECT_EQ(shown.size(), 8U);
+}
+
 /// The pauses between the dials of one agent whose leader never comes.
 std::vector<milliseconds> pauses_of(std::uint64_t seed, int dials) {
   ParticipantScenario scenario(agent_of(seed));
