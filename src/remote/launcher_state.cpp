@@ -52,12 +52,25 @@ std::vector<std::size_t> LauncherState::nodes_that_have_not_come() const {
 }
 
 std::string LauncherState::describe_missing() const {
+  return names_of(nodes_that_have_not_come());
+}
+
+std::string LauncherState::describe_late() const {
+  std::vector<std::size_t> late;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].has_come && !nodes_[i].has_ended && !nodes_[i].bye) {
+      late.push_back(i);
+    }
+  }
+  return names_of(late);
+}
+
+std::string LauncherState::names_of(const std::vector<std::size_t>& nodes) const {
   constexpr std::size_t kMostNamed = 8;
-  const std::vector<std::size_t> missing = nodes_that_have_not_come();
   std::vector<std::string> names;
-  for (const std::size_t node : missing) {
+  for (const std::size_t node : nodes) {
     if (names.size() == kMostNamed) {
-      names.push_back(std::to_string(missing.size() - kMostNamed) + " more");
+      names.push_back(std::to_string(nodes.size() - kMostNamed) + " more");
       break;
     }
     names.push_back(name_of(node));
@@ -98,6 +111,9 @@ LauncherActions LauncherState::after_the_gang() {
       actions.emplace_back(EndShells{late});  // an agent that comes now would find no job
     }
     actions.emplace_back(StartLauncherGrace{});
+  }
+  if (!std::exchange(is_first_gone_, true) && !describe_late().empty()) {
+    actions.emplace_back(WatchLateNodes{});
   }
   return after_an_end(std::move(actions));
 }

@@ -31,11 +31,13 @@ struct StartLauncherGrace {
 };
 /// A repeated request to end changes nothing: say how much of the grace is left.
 struct TellLauncherGrace {};
+/// An agent has ended as the job's end demands, and so all others do at about the same time: name soon those that have not.
+struct WatchLateNodes {};
 struct KillShells {};
 struct FinishLauncher {};
 
-using LauncherAction =
-    std::variant<NotifyNodes, EndShells, StartLauncherGrace, TellLauncherGrace, KillShells, FinishLauncher>;
+using LauncherAction = std::variant<NotifyNodes, EndShells, StartLauncherGrace, TellLauncherGrace, WatchLateNodes,
+                                    KillShells, FinishLauncher>;
 using LauncherActions = std::vector<LauncherAction>;
 
 /// The agents form one gang: whatever happens on a node, they end together and with one code. The launcher decides
@@ -62,6 +64,8 @@ class LauncherState {
   bool has_come(std::size_t node) const { return nodes_[node].has_come; }
   /// Names nodes whose agent has not come, at most eight; empty: all have.
   std::string describe_missing() const;
+  /// Names nodes whose agent has come and has not ended, likewise.
+  std::string describe_late() const;
   /// The agents are to end, or do so by themselves.
   bool is_ending() const { return is_ending_; }
   bool is_alive(std::size_t node) const { return !nodes_[node].has_ended; }
@@ -82,6 +86,7 @@ class LauncherState {
   LauncherActions after_the_gang();
   LauncherActions after_an_end(LauncherActions actions);
   std::string name_of(std::size_t node) const;
+  std::string names_of(const std::vector<std::size_t>& nodes) const;
   std::vector<std::size_t> nodes_that_have_not_come() const;
 
   std::vector<Node> nodes_;
@@ -89,6 +94,7 @@ class LauncherState {
   std::optional<int> stop_signal_;
   bool is_urgent_ = false;  ///< a person has asked again
   bool is_ending_ = false;
+  bool is_first_gone_ = false;  ///< an agent has ended in order
 };
 
 }  // namespace muster

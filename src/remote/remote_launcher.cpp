@@ -24,6 +24,8 @@ namespace {
 constexpr std::chrono::seconds kShortGrace{5};
 /// Time after which the nodes whose agent has not come are named.
 constexpr std::chrono::seconds kSilence{10};
+/// Time after the first orderly end of an agent, after which the nodes whose agent has not ended are named.
+constexpr std::chrono::seconds kLateEnd{3};
 /// Time for the last output of a remote shell to arrive, unless another process holds its pipe open.
 constexpr std::chrono::milliseconds kLastBytes{500};
 
@@ -44,6 +46,7 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       last_bytes_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }),
       heartbeat_timer_(loop_.io()),
       silence_timer_(loop_.io()),
+      late_nodes_timer_(loop_.io()),
       start_timer_(loop_.io()) {
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(loop_.io(), [this] { report_exits(/*is_final=*/false); });
@@ -290,6 +293,15 @@ void RemoteLauncher::act(const TellLauncherGrace& /*action*/) {
            " s left; SIGINT (Ctrl-C) kills now");
 }
 
+/// The remote shell itself finds out that its host does not answer, which may take half a minute.
+void RemoteLauncher::act(const WatchLateNodes& /*action*/) {
+  late_nodes_timer_.start(kLateEnd, [this] {
+    if (const std::string late = state_.describe_late(); !late.empty()) {
+      log_warning("the job is over; waiting for the remote shell to " + late);
+    }
+  });
+}
+
 void RemoteLauncher::act(const KillShells& /*action*/) {
   grace_.cancel();
   kill_loop_.start();
@@ -301,6 +313,7 @@ void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   last_bytes_timer_.cancel();
   heartbeat_timer_.cancel();
   silence_timer_.cancel();
+  late_nodes_timer_.cancel();
   start_timer_.cancel();
   output_.close();
   shutdown_.begin(state_.is_ending() ? kShortTimeout : input_.options.console_stall);

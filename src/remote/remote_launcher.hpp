@@ -131,6 +131,7 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   void act(const EndShells& action);
   void act(const StartLauncherGrace& action);
   void act(const TellLauncherGrace& action);
+  void act(const WatchLateNodes& action);
   void act(const KillShells& action);
   void act(const FinishLauncher& action);
   std::function<Result<>()> conclude() override;
@@ -154,6 +155,7 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTim
   DelayedCall last_bytes_timer_;
   Timer heartbeat_timer_;
   Timer silence_timer_;
+  Timer late_nodes_timer_;
   Timer start_timer_;
 };
 

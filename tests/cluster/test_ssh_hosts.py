@@ -201,6 +201,7 @@ def test_a_node_whose_network_is_cut_is_lost_and_leaves_nothing(front, hosts, ss
     hosts.network.take_down(2)
 
     assert job.end(40) == 69, job.words()
+    assert job.said_about("waiting for the remote shell to", f"({hosts.name(2)})")
     ssh.assert_nothing_is_left(*NODES, FRONT, seconds=10)
 
 

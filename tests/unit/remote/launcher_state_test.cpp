@@ -18,6 +18,7 @@ std::string describe(const LauncherActions& actions) {
     std::string operator()(const EndShells& end) const { return "shells:" + std::to_string(end.nodes.size()); }
     std::string operator()(const StartLauncherGrace& grace) const { return grace.is_short ? "short" : "grace"; }
     std::string operator()(const TellLauncherGrace& /*tell*/) const { return "tell grace"; }
+    std::string operator()(const WatchLateNodes& /*watch*/) const { return "watch"; }
     std::string operator()(const KillShells& /*kill*/) const { return "kill"; }
     std::string operator()(const FinishLauncher& /*finish*/) const { return "finish"; }
   };
@@ -40,11 +41,26 @@ LauncherState front_of_two_that_came() {
 TEST(LauncherState, EndsWithTheCodeThatTheAgentsSay) {
   LauncherState launcher = front_of_two_that_came();
   launcher.on_bye(1, 7);
-  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::exited(7), "")), "grace");
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::exited(7), "")), "grace watch");
   launcher.on_bye(0, 7);
   EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::exited(7), "")), "finish");
   EXPECT_EQ(launcher.exit_code(), 7);
   EXPECT_FALSE(launcher.end());
+}
+
+TEST(LauncherState, NamesTheNodesThatDoNotEndWithTheOthers) {
+  LauncherState launcher({"a", "b", "c"});
+  for (std::size_t node = 0; node < 3; ++node) {
+    launcher.on_here(node);
+  }
+  launcher.on_bye(0, 69);
+  EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::exited(69), "")), "grace watch");
+  EXPECT_EQ(launcher.describe_late(), "node 1 (b), node 2 (c)");
+  launcher.on_bye(2, 69);
+  EXPECT_EQ(launcher.describe_late(), "node 1 (b)") << "the other one has said that it ends";
+  EXPECT_EQ(describe(launcher.on_ended(2, ExitStatus::exited(69), "")), "");
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::exited(255), "Timeout, server b not responding.")), "finish");
+  EXPECT_EQ(launcher.exit_code(), 69);
 }
 
 TEST(LauncherState, DoesNotWaitForAHostAfterTheGangTimedOut) {
