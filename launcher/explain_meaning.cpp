@@ -69,7 +69,7 @@ std::optional<int> exit_code_in(const std::string& text) {
   }
   const std::string lower = lower_case(text);
   std::vector<std::string_view> beginnings(kExitCodeWords.begin(), kExitCodeWords.end());
-  beginnings.insert(beginnings.end(), {"exit", "code", kSignal});
+  beginnings.insert(beginnings.end(), {"exit", "code", "returned", "rc", kSignal});
   for (const std::string_view beginning : beginnings) {
     const std::size_t word = text.find_first_not_of(":= ", std::min(beginning.size(), text.size()));
     if (lower.starts_with(beginning) && word != std::string::npos && word > beginning.size()) {
@@ -78,6 +78,9 @@ std::optional<int> exit_code_in(const std::string& text) {
     }
   }
   const std::string word = text.substr(0, text.find_last_not_of(":;.,") + 1);  // the last one may have been copied, too
+  if (word.starts_with('-') && std::ranges::all_of(word.substr(1), is_letter_or_digit)) {
+    return code_of(word.substr(1), /*counts_signals=*/true);  // as Python's subprocess has them
+  }
   if (contains(kHangWords, lower_case(word))) {
     return kHangCode;
   }
@@ -114,10 +117,12 @@ Result<int> explain_exit_code(int code, bool is_json) {
                "\n  A scheduler should " + row.advice + ".\n  (docs/" + help.page + ", " + help.section + ")\n");
 }
 
-/// The sentence about the exit code that a meaning begins with, as in `64. Its name is wrong.`; else empty.
+/// The sentence about the exit code that a meaning begins with, as in `64. Its name is wrong.` and `75 (exit code). No
+/// node came.`; else empty.
 std::string about_code(const std::string& meaning) {
-  const std::size_t end = meaning.find_first_not_of("0123456789");
-  const auto code = end == 2 || end == 3 ? exit_code_in(meaning.substr(0, end)) : std::nullopt;
+  const std::size_t end = std::min(meaning.find_first_not_of("0123456789"), meaning.size());
+  const bool is_code = meaning.compare(end, 1, ".") == 0 || meaning.compare(end, 11, " (exit code") == 0;
+  const auto code = is_code ? exit_code_in(meaning.substr(0, end)) : std::nullopt;
   return code ? "\n  " + std::to_string(*code) +
                     " is the exit code: " + find_exit_code(*code, known_exit_code_help()).value().meaning
               : "";
@@ -184,9 +189,13 @@ std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::s
   if (::access(word.c_str(), F_OK) == 0 || find_executable(word, search_path)) {
     return line.program.size() == 1 ? explain_ambiguous(word, is_json) : std::nullopt;
   }
-  const std::string question = question_of(line);
-  if (const auto code = exit_code_in(question)) {
-    return explain_exit_code(*code, is_json);
+  constexpr int kKilled = 137;
+  std::string question = question_of(line);
+  const auto code_at_front = exit_code_in(question);
+  if (code_at_front == kKilled && question.find("asked to end from outside") != std::string::npos) {
+    question = "stopped by SIGKILL";  // of this code's two causes the one of muster itself
+  } else if (code_at_front) {
+    return explain_exit_code(*code_at_front, is_json);
   }
   const std::vector<MessageRow> found = find_rows(question);
   if (const auto code = found.empty() ? exit_code_within(question) : std::nullopt) {

@@ -291,11 +291,13 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
   return result;
 }
 
-/// Cuts the words behind `explain`: a message that begins with an option, such as "--nnodes stands behind ...", is
-/// taken for the program.
+/// Cuts the words behind `explain`: a message that begins with an option, such as "--nnodes stands behind ...", and the
+/// code of a signal, such as "-9", are taken for the program.
 SplitLine cut_question(std::span<const std::string> tokens, const OptionTable& table) {
-  const auto message = std::ranges::find_if(
-      tokens, [](const std::string& token) { return token.starts_with("--") && token.find(' ') < token.find('='); });
+  const auto message = std::ranges::find_if(tokens, [](const std::string& token) {
+    const bool is_code = token.starts_with('-') && parse_integer(std::string_view(token).substr(1), 1, 64);
+    return is_code || (token.starts_with("--") && token.find(' ') < token.find('='));
+  });
   SplitLine parts = cut(tokens.first(static_cast<std::size_t>(message - tokens.begin())), table);
   if (message == tokens.end() || !parts.program.empty() || parts.is_set_apart) {
     return cut(tokens, table);

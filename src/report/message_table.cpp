@@ -52,14 +52,19 @@ std::vector<std::string> quoted_in(std::string_view cell) {
   return texts;
 }
 
-/// Markdown as plain text: a link becomes its text, emphasis goes, and what is quoted stands in single quotes.
+/// Markdown as plain text: a link becomes its text, emphasis goes, and what is quoted stands in single quotes. After
+/// "see" a link to another page also names this page.
 std::string plain(std::string_view markdown) {
   std::string text;
+  bool is_reference = false;
   for (std::size_t i = 0; i < markdown.size(); ++i) {
     const char c = markdown[i];
     const bool ends_link = c == ']' && i + 1 < markdown.size() && markdown[i + 1] == '(';
     const std::size_t end = ends_link ? markdown.find(')', i) : std::string_view::npos;
+    is_reference = c == '[' ? text.ends_with("see ") || text.ends_with("See ") : is_reference;
     if (end != std::string_view::npos) {
+      const std::string_view page = markdown.substr(i + 2, markdown.find_first_of("#)", i) - i - 2);
+      text += is_reference && !text.ends_with(page) ? " in docs/" + std::string(page) : "";
       i = end;
     } else if (c != '[' && c != '*') {
       text += c == '`' ? '\'' : c;
@@ -154,19 +159,55 @@ bool is_address(std::string_view piece) {
          piece.find_first_not_of("(0123456789abcdef.:),;") == std::string_view::npos;
 }
 
-/// The pieces between blanks without names of hosts and programs, which differ from run to run, too: the names in
-/// `node 0 (node-a)`, `pid 7 (python3)` and `gpu-17 (10.0.0.4)`.
+/// The text without the descriptions of signals: `SIGSEGV (Segmentation fault)` becomes `SIGSEGV`.
+std::string without_descriptions(std::string text) {
+  constexpr std::string_view kSignal = "SIG";
+  for (std::size_t at = text.find(kSignal); at != std::string::npos; at = text.find(kSignal, at + 1)) {
+    const std::size_t begin = std::min(text.find(' ', at), text.size());
+    const std::size_t end = text.compare(begin, 2, " (") == 0 ? text.find(')', begin) : std::string::npos;
+    text.erase(begin, end == std::string::npos ? 0 : end + 1 - begin);
+  }
+  return text;
+}
+
+/// True for a name in front of a number, as in `train.py:212` and `node-a:29500,`.
+bool is_place(std::string_view piece) {
+  const std::string_view place = piece.substr(0, piece.find_last_not_of(":;,.)") + 1);
+  const std::size_t colon = place.rfind(':');
+  return colon != std::string_view::npos && colon > 0 && colon + 1 < place.size() &&
+         place.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+}
+
+/// Empties the pieces that name a place, and the function behind it: the names in `train.py:212 in load_shard`.
+void empty_places(std::vector<std::string>& pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (is_place(pieces[i])) {
+      pieces[i].clear();
+      if (i + 2 < pieces.size() && pieces[i + 1] == "in") {
+        pieces[i + 2].clear();
+      }
+    }
+  }
+}
+
+/// The pieces between blanks without names of hosts, programs and places, which differ from run to run, too: the names
+/// in `node 0 (node-a)`, `(node-a, pid 7)`, `pid 7 (python3)`, `gpu-17 (10.0.0.4)` and `train.py:212 in load_shard`.
 std::vector<std::string> pieces_of(std::string_view text) {
   std::vector<std::string> pieces;
-  for (std::string& piece : split(without_quoted(text), ' ')) {
+  for (std::string& piece : split(without_descriptions(without_quoted(text)), ' ')) {
     const bool is_in_brackets = piece.starts_with('(') && piece.find(')') != std::string::npos && !pieces.empty();
     const bool is_behind_number = is_in_brackets && pieces.back().find_first_not_of("0123456789") == std::string::npos;
-    if (is_in_brackets && !is_behind_number && is_address(piece)) {
+    const bool is_behind_host =
+        piece == "pid" && !pieces.empty() && pieces.back().starts_with('(') && pieces.back().ends_with(',');
+    const bool is_address_of_host = is_in_brackets && !is_behind_number && is_address(piece);
+    if (is_behind_host || is_address_of_host) {
       pieces.pop_back();
-    } else if (!piece.empty() && !is_behind_number) {
+    }
+    if (!piece.empty() && !is_behind_number && !is_address_of_host) {
       pieces.push_back(std::move(piece));
     }
   }
+  empty_places(pieces);
   return pieces;
 }
 
@@ -183,8 +224,8 @@ void add_words(std::string piece, std::vector<std::string>& words) {
   }
 }
 
-/// Words in lower case, singular, and the same one for all signals; none with a digit in it, which differ from run to
-/// run, too.
+/// Words in lower case, singular; none with a digit in it, which differ from run to run, too. All signals are the same
+/// word, but not SIGKILL and SIGSTOP: no program can handle these, so they tell something else.
 std::vector<std::string> words_of(std::string_view text) {
   constexpr std::string_view kSignal = "SIG";
   constexpr std::size_t kShort = 3;
@@ -194,7 +235,8 @@ std::vector<std::string> words_of(std::string_view text) {
   }
   std::erase_if(words, [](const std::string& word) { return word.find_first_of("0123456789") != std::string::npos; });
   for (std::string& word : words) {
-    word = word.starts_with(kSignal) ? "sig" : lower_case(word);
+    const bool is_usual_signal = word.starts_with(kSignal) && word != "SIGKILL" && word != "SIGSTOP";
+    word = is_usual_signal ? "sig" : lower_case(word);
     if (word.size() > kShort && word.ends_with('s')) {
       word.pop_back();
     }
@@ -294,6 +336,7 @@ std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeH
 }
 
 std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows) {
+  constexpr std::size_t kFew = 3;
   std::vector<MessageRow> found;
   std::vector<std::string> words = split(lower_case(std::string(text)), ' ');
   for (std::string& word : words) {
@@ -301,7 +344,8 @@ std::vector<MessageRow> find_word(std::string_view text, const std::vector<Messa
   }
   for (const MessageRow& row : rows) {
     const auto message = std::ranges::find_if(row.messages, [&](const std::string& one) {
-      return one.find(' ') == std::string::npos && std::ranges::find(words, lower_case(one)) != words.end();
+      const bool is_rare = words.size() <= kFew || lower_case(one) != one;
+      return is_rare && one.find(' ') == std::string::npos && contains(words, lower_case(one));
     });
     if (message != row.messages.end()) {
       found.push_back(row);
@@ -332,7 +376,7 @@ void MessageIndex::add(std::size_t row, const std::string& message) {
   for (const auto& [feature, factor] : features_of(words)) {
     having_[feature].push_back({messages_.size(), factor});
   }
-  messages_.push_back({row, message, words.front(), 0});
+  messages_.push_back({row, message, words, 0});
 }
 
 /// The weight of a feature: the fewer messages have it, the more it tells.
@@ -364,7 +408,7 @@ std::vector<double> MessageIndex::likeness_to(std::string_view text) const {
   for (std::size_t i = 0; i < messages_.size() && whole > 0; ++i) {
     const double part = of_message[i] / messages_[i].weight;
     const double likeness = kOfText * of_text[i] / whole + (1 - kOfText) * part + (part > kAll ? kForAll : 0);
-    of_text[i] = likeness * (messages_[i].first == words.front() ? 1 : kOtherBeginning);
+    of_text[i] = likeness * (messages_[i].words.front() == words.front() ? 1 : kOtherBeginning);
   }
   return of_text;
 }
@@ -373,9 +417,11 @@ std::vector<MessageRow> MessageIndex::find(std::string_view text) const {
   constexpr double kLeast = 0.4;
   constexpr double kNearlyAsGood = 0.85;
   constexpr std::size_t kMost = 3;
-  if (words_of(text).size() < kLeastWords) {
+  const std::vector<std::string> words = words_of(text);
+  if (words.size() < kLeastWords) {
     return {};
   }
+  const bool has_same = std::ranges::find(messages_, words, &Message::words) != messages_.end();
   const std::vector<double> likeness = likeness_to(text);
   std::vector<std::size_t> order(messages_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -386,7 +432,8 @@ std::vector<MessageRow> MessageIndex::find(std::string_view text) const {
     if (found.size() == kMost || likeness[message] < std::max(kLeast, kNearlyAsGood * likeness[order.front()])) {
       break;
     }
-    if (taken.insert(messages_[message].row).second) {
+    const bool is_wanted = !has_same || messages_[message].words == words;
+    if (is_wanted && taken.insert(messages_[message].row).second) {
       found.push_back(rows_[messages_[message].row]);
       found.back().messages = {messages_[message].text};
     }

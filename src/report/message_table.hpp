@@ -56,7 +56,8 @@ std::vector<ExitCodeHelp> known_exit_code_help();
 std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows);
 std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeHelp>& rows);
 
-/// The rows of which a text is one word, such as `OOMKilled`, that stands in the text.
+/// The rows of which a text is one word, such as `OOMKilled`, that stands in the text. A word in small letters, such as
+/// `lost`, counts in a text of at most three words: others write it, too.
 std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows);
 
 /// Finds messages by their words and pairs of words. Rare ones and the beginning count more, and so does a message of
@@ -66,15 +67,15 @@ class MessageIndex {
   explicit MessageIndex(std::vector<MessageRow> rows);
 
   /// The rows of which `text` is most likely a message, the likeliest first; at most three, each with the likest of its
-  /// messages alone. Names and numbers need not be those of the table, and a part of a message is enough. Empty: none is
-  /// like it.
+  /// messages alone. Names and numbers need not be those of the table, and a part of a message is enough. Where messages
+  /// have exactly the words of `text`, these alone. Empty: none is like it.
   std::vector<MessageRow> find(std::string_view text) const;
 
  private:
   struct Message {
     std::size_t row = 0;
     std::string text;
-    std::string first;  ///< its first word
+    std::vector<std::string> words;
     double weight = 0;  ///< of all its features
   };
   /// A message that has a feature, and how much it counts there.

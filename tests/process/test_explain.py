@@ -61,6 +61,9 @@ def test_a_signal_is_the_exit_code_of_its_death(muster):
         (["signal 9"], 137),
         (["signal SIGABRT (Aborted), core dumped"], 134),
         (["Signals.SIGKILL"], 137),
+        (["-9"], 137),
+        (["returned -9"], 137),
+        (["rc=137"], 137),
         (["subprocess.CalledProcessError: Command '['x']' died with <Signals.SIGSEGV: 11>."], 139),
     ],
 )
@@ -97,6 +100,17 @@ def test_an_exit_code_is_known_in_the_words_of_others(muster, words, code):
         (["Segmentation fault"], "Segmentation fault"),
         (["Segmentation fault (core dumped)"], "Segmentation fault"),
         (["Bus", "error"], "Bus error"),
+        (["exit code 137: the job was asked to end from outside"], "stopped by SIGKILL"),
+        (["the job hangs"], "the job hangs"),
+        (["stuck"], "stuck"),
+        (["node lost"], "node lost"),
+        (["lost"], "lost"),
+        (["ENOSPC"], "ENOSPC"),
+        (["oom-kill"], "oom-kill"),
+        (["OSError: [Errno 98] Address already in use"], "Address already in use"),
+        (["ConnectionRefusedError: [Errno 111] Connection refused"], "Connection refused"),
+        (["ModuleNotFoundError: No module named 'torch'"], "No module named 'torch'"),
+        (["bdb.BdbQuit"], "bdb.BdbQuit"),
     ],
 )
 def test_a_message_or_a_word_is_found(muster, words, begins):
@@ -126,6 +140,24 @@ def test_a_word_without_a_row_says_which_are_known(muster):
 
 def test_no_report_of_a_job_says_what_75_is(muster):
     assert "or 'muster last' found no report" in answer(muster, "no report of a job of this user is kept")
+
+
+def test_a_number_of_ranks_in_a_meaning_is_no_exit_code(muster):
+    assert "exit code" not in answer(muster, "the job has not moved for 3 s: 3 of 4 ranks have ended, and not rank 3")
+
+
+@pytest.mark.parametrize("word", ["hang", "hung", "the job hangs", "stuck"])
+def test_a_hang_names_the_command_that_shows_where_ranks_are(muster, word):
+    assert "'muster stacks' shows where each rank is" in answer(muster, word)
+
+
+def test_a_reference_names_its_page(muster):
+    assert "see out of memory in docs/troubleshooting.md" in answer(muster, "OOM")
+
+
+@pytest.mark.parametrize("text", ["lost the race for the best checkpoint", "the optimizer is stuck at a plateau"])
+def test_a_usual_word_in_a_longer_text_tells_nothing(muster, text):
+    assert muster.run("explain", text).code == 64
 
 
 def test_an_exit_code_in_a_meaning_is_explained_too(muster):

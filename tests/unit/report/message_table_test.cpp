@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -135,7 +137,8 @@ TEST(MessageIndex, FindsEachMessageOfThePagesWithOtherNumbersAndNames) {
   std::vector<std::string> missed;
   for (const MessageRow& row : rows) {
     for (const std::string& message : row.messages) {
-      const auto found = index.find("muster: " + of_another_job(message));
+      const bool is_word = message.find(' ') == std::string::npos;
+      const auto found = is_word ? find_word(message, rows) : index.find("muster: " + of_another_job(message));
       const bool is_among = std::ranges::any_of(
           found, [&](const MessageRow& one) { return one.meaning == row.meaning && one.section == row.section; });
       asked += 1;
@@ -174,6 +177,53 @@ TEST(MessageIndex, GoesByRareWordsAndTheBeginning) {
   EXPECT_EQ(
       first("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity"),
       "CUDA out of memory");
+}
+
+TEST(MessageIndex, FindsOneMessageForALineOfAJob) {
+  const MessageIndex index(known_messages());
+  const auto pairs = std::to_array<std::pair<const char*, const char*>>({
+      {"rank 3 (vm, pid 1) is at endhang.py:4 in wait_for_file", "where this rank is"},
+      {"rank 2 (pid 9) failed (signal SIGKILL (Killed)): asking 2 workers to end (SIGTERM), killing what is left after "
+       "30.00 s",
+       "Rank 2 failed"},
+      {"rank 1 failed first: node 0 (vm), local rank 1, pid 9, signal SIGKILL (Killed), after 1.25 s, attempt 0",
+       "a signal ended it"},
+      {"rank 1 failed first: node 0 (vm), local rank 1, pid 9, signal SIGSEGV (Segmentation fault), after 1.25 s, "
+       "attempt 0",
+       "a signal ended it"},
+      {"rank 1 failed first: node 0 (vm), local rank 1, pid 9, exit code 3, after 1.25 s, attempt 0",
+       "ended with this exit code"},
+      {"stopped by SIGHUP", "from Ctrl-C (SIGINT)"},
+      {"stopped by SIGKILL", "killed muster itself"},
+      {"was stopped by SIGSTOP", "kill -CONT PID"},
+      {"cannot write '/l/attempt_0/worker_0.out': No space left on device, going on without it", "a log file"},
+      {"flags: node 0 of 2, 2 workers here, leader A:47101, OMP_NUM_THREADS=1 (2 allowed cores / 2 workers)",
+       "at which address and port the agents"},
+      {"where ranks 0-2 are is not known", "install py-spy"},
+      {"succeeded: rank 0", "before the job ended"},
+      {"3 ranks are alike: exit code 0", "have already ended"},
+      {"node 1, b (10.0.0.2), was lost: it reset the connection", "ended without a message"},
+      {"cannot listen on port 29777: Address already in use", "'--master-port'"},
+  });
+  for (const auto& [text, part] : pairs) {
+    const auto found = index.find(text);
+    ASSERT_EQ(found.size(), 1U) << text;
+    EXPECT_NE(found.front().meaning.find(part), std::string::npos) << text << "\n" << found.front().meaning;
+  }
+}
+
+TEST(MessagePage, NamesThePageOfALinkBehindSee) {
+  const std::string page =
+      "| Message | Cause |\n|---|---|\n| `a b` | See [hangs](hangs.md#x), and [hangs](hangs.md) too: it hangs. |\n";
+  EXPECT_EQ(read_message_page(page, "a.md").at(0).meaning, "See hangs in docs/hangs.md, and hangs too: it hangs.");
+}
+
+TEST(SymptomsOfOneWord, InSmallLettersCountInShortTextsAlone) {
+  const auto rows =
+      read_message_page("| You see | It means | Do |\n|---|---|---|\n| `lost` | Gone. | Look. |\n", "a.md");
+
+  EXPECT_EQ(find_word("node lost", rows).size(), 1U);
+  EXPECT_TRUE(find_word("the race was lost", rows).empty());
 }
 
 TEST(SymptomsOfOneWord, AreFoundInATextWhateverTheirCase) {
