@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "control/status.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
 #include "options/syntax.hpp"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace muster {
 namespace {
@@ -37,6 +39,18 @@ constexpr auto kLastTable = std::to_array<Option>({
 constexpr const char* kRefused = "!";
 constexpr const char* kRead = "=";
 
+/// The line after the reports: the user may expect the report of a later job, of which there is none.
+std::string remark_on_newest(const json::object& saved) {
+  std::tm ended{};
+  const std::string moment(saved.at("report").at("ended_at").as_string());
+  if (::strptime(moment.c_str(), "%Y-%m-%dT%H:%M:%S", &ended) == nullptr) {
+    return "";
+  }
+  const double age = control::now_since_1970() - static_cast<double>(::timegm(&ended));
+  return "It ended " + control::short_duration(age) +
+         " ago. A job has no report while it runs, or after a kill of muster itself.\n";
+}
+
 /// The answer of the helper process that reads the files: JSON, or all reports as text.
 std::string answer_with(const ReportsFolder& folder, std::size_t count, bool is_json) {
   if (const auto checked = check_reports_folder(folder); !checked) {
@@ -48,7 +62,10 @@ std::string answer_with(const ReportsFolder& folder, std::size_t count, bool is_
     text += (text.empty() ? "" : "\n") + describe_saved_report(saved);
     documents.push_back(std::move(saved));
   }
-  return kRead + (is_json ? pretty_json(documents) : text);
+  if (is_json) {
+    return kRead + pretty_json(documents);
+  }
+  return kRead + (documents.empty() ? "" : text + remark_on_newest(documents.back().as_object()));
 }
 
 /// True for a process that a person has started in a terminal, wherever its output goes, and also with nohup; false for
@@ -93,9 +110,9 @@ Result<int> run_last(const CommandLine& line, const Snapshot& snapshot, const In
     return Error{ErrorKind::Incomplete, "the last reports are not read: " + answer->substr(1)};
   }
   if (*answer == kRead) {
-    return Error{ErrorKind::Incomplete, "no report of a job of this user is kept" +
-                                            (folder.path.empty() ? "" : " in '" + folder.path + "'") +
-                                            "; jobs on a terminal keep theirs, others with --history N"};
+    return Error{ErrorKind::Incomplete,
+                 "no report of a job of this user is kept" + (folder.path.empty() ? "" : " in '" + folder.path + "'") +
+                     "; jobs on a terminal keep theirs (of several nodes, node 0's), others with --history N"};
   }
   return print(answer->substr(1));
 }

@@ -70,28 +70,6 @@ json::object object_of(const json::value& value) {
   return value.is_object() ? value.get_object() : json::object();
 }
 
-/// Formats a duration: "45s", "12m05s", "3h20m", "5d06h".
-std::string short_duration(std::optional<double> seconds) {
-  constexpr long kMinute = 60;
-  constexpr long kHour = 3'600;
-  constexpr long kDay = 86'400;
-  if (!seconds) {
-    return "-";
-  }
-  const auto whole = static_cast<long>(std::clamp(*seconds, 0.0, 1e12));
-  const auto two = [](long number) { return (number < 10 ? "0" : "") + std::to_string(number); };
-  if (whole < kMinute) {
-    return std::to_string(whole) + "s";
-  }
-  if (whole < kHour) {
-    return std::to_string(whole / kMinute) + "m" + two(whole % kMinute) + "s";
-  }
-  if (whole < kDay) {
-    return std::to_string(whole / kHour) + "h" + two(whole % kHour / kMinute) + "m";
-  }
-  return std::to_string(whole / kDay) + "d" + two(whole % kDay / kHour) + "h";
-}
-
 std::string short_bytes(std::optional<double> bytes) {
   if (!bytes) {
     return "-";
@@ -178,6 +156,27 @@ std::string describe_notice(const json::object& job, double now) {
 }
 
 }  // namespace
+
+std::string short_duration(std::optional<double> seconds) {
+  constexpr long kMinute = 60;
+  constexpr long kHour = 3'600;
+  constexpr long kDay = 86'400;
+  if (!seconds) {
+    return "-";
+  }
+  const auto whole = static_cast<long>(std::clamp(*seconds, 0.0, 1e12));
+  const auto two = [](long number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  if (whole < kMinute) {
+    return std::to_string(whole) + "s";
+  }
+  if (whole < kHour) {
+    return std::to_string(whole / kMinute) + "m" + two(whole % kMinute) + "s";
+  }
+  if (whole < kDay) {
+    return std::to_string(whole / kHour) + "h" + two(whole % kHour / kMinute) + "m";
+  }
+  return std::to_string(whole / kDay) + "d" + two(whole % kDay / kHour) + "h";
+}
 
 std::string to_line(const NodeStatus& status, std::size_t most_bytes) {
   json::object object{{"host", status.host}, {"pid", status.pid}, {"state", status.state}, {"attempt", status.attempt}};

@@ -61,6 +61,9 @@ std::string add_text(std::string line, const char* name, const std::string& text
 /// Joins the lines of the nodes, sorted by node rank. A line that is not JSON is left out.
 json::array join_nodes(const std::vector<std::string>& lines);
 
+/// Formats a duration: "45s", "12m05s", "3h20m", "5d06h"; "-" for none.
+std::string short_duration(std::optional<double> seconds);
+
 /// Formats the answer to a status request as a table with totals. `now`: seconds since 1970.
 std::string status_table(const json::object& answer, double now);
 

@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import stat
 
 import pytest
@@ -23,8 +24,10 @@ def test_a_report_is_kept_with_its_last_lines(muster, reports):
 
     assert shown.code == 0
     assert "'train', sh -c echo broken >&2; exit 3 --api-key=***" in shown.out.lines[0]
-    assert shown.out.lines[1:] == [f"  {line}" for line in job.said[-len(shown.out.lines) + 1 :]]
-    assert "exit code 3" in shown.out.lines[-1]
+    *lines, remark = shown.out.lines[1:]
+    assert lines == [f"  {line}" for line in job.said[-len(lines) :]]
+    assert "exit code 3" in lines[-1]
+    assert re.fullmatch(r"It ended \d+s ago\. A job has no report while it runs, or after a kill of muster itself\.", remark)
     (saved,) = json.loads(muster.run("last", "--json").out.text)
     assert saved["report"]["exit_code"] == 3 and saved["id"] == "train"
     (file,) = reports.iterdir()
@@ -69,6 +72,7 @@ def test_nothing_is_kept_where_nobody_watches(muster, reports):
     answer = muster.run("last")
     assert answer.code == 75
     assert "no report of a job of this user is kept" in answer.err.text
+    assert "(of several nodes, node 0's)" in answer.err.text
 
 
 def test_a_job_on_a_terminal_is_kept(muster, terminal, reports):
