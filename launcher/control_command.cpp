@@ -93,6 +93,15 @@ constexpr auto kSuspendTable = std::to_array<Option>({
     help_option("Suspend"),
 });
 
+// Words that users have tried.
+constexpr auto kOtherStopNames = std::to_array<OtherName>({{"timeout", "grace"}, {"within", "grace"}});
+constexpr auto kStopRemarks = std::to_array<OptionRemark>({
+    {"now", "'muster stop --grace 0' kills the workers at once"},
+    {"force", "'muster stop --grace 0' kills the workers at once"},
+});
+constexpr auto kOtherSuspendNames =
+    std::to_array<OtherName>({{"timeout", "within"}, {"suspend-timeout", "within"}, {"grace", "within"}});
+
 /// Longer than the 15 s in which the agent collects an answer from the whole job.
 constexpr milliseconds kAnswerTimeout{20'000};
 constexpr milliseconds kBetweenTables{2'000};
@@ -208,8 +217,8 @@ Result<int> list_jobs(const std::vector<control::FoundAgent>& jobs, bool is_json
 
 const OptionTable kStatusOptions{kStatusTable, {}, {}, "muster status"};
 const OptionTable kStacksOptions{kStacksTable, {}, {}, "muster stacks"};
-const OptionTable kStopOptions{kStopTable, {}, {}, "muster stop"};
-const OptionTable kSuspendOptions{kSuspendTable, {}, {}, "muster suspend"};
+const OptionTable kStopOptions{kStopTable, {}, kOtherStopNames, "muster stop", kStopRemarks};
+const OptionTable kSuspendOptions{kSuspendTable, {}, kOtherSuspendNames, "muster suspend"};
 
 Result<int> run_control(const CommandLine& line, const Snapshot& snapshot, const Inherited& /*inherited*/) {
   ControlOptions options;

@@ -291,7 +291,7 @@ json::object document_of(const SystemCapabilities& answers, const std::vector<Gu
 
 }  // namespace
 
-const OptionTable kDoctorOptions{kDoctorTable, {}, {}};
+const OptionTable kDoctorOptions{kDoctorTable, {}, {}, "muster doctor"};
 
 Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited) {
   const SystemCapabilities answers = probe_system();
@@ -353,7 +353,7 @@ constexpr auto kTokenTable = std::to_array<Option>({
 
 }  // namespace
 
-const OptionTable kTokenOptions{kTokenTable, {}, {}};
+const OptionTable kTokenOptions{kTokenTable, {}, {}, "muster token"};
 
 Result<int> run_token(const CommandLine& /*line*/, const Snapshot& /*snapshot*/, const Inherited& /*inherited*/) {
   return print(TRY(random_digits(gang::kGoodTokenBytes)) + "\n");
@@ -462,7 +462,7 @@ Result<int> print_verdict(const std::string& file, const Inspection& verdict) {
 
 }  // namespace
 
-const OptionTable kCheckOptions{kCheckTable, {}, {}};
+const OptionTable kCheckOptions{kCheckTable, {}, {}, "muster check"};
 
 Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens) {
   std::vector<std::string> flags;

@@ -75,6 +75,7 @@ bool has_controlling_terminal() {
 }
 
 constexpr auto kLastRemarks = std::to_array<OptionRemark>({
+    {"n", "did you mean 'muster last N'?"},
     {"history", "did you mean 'muster last N'? --history belongs to the job that keeps its report"},
 });
 

@@ -1,4 +1,5 @@
 // The entry point, from the environment to the report. Each step is a stage with a folder of its name.
+#include "base/display_text.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
@@ -11,6 +12,8 @@
 #include "services/mpi/mpi_roles.hpp"
 #include "start_job.hpp"
 #include "subcommands.hpp"
+
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -52,8 +55,9 @@ Error with_program(Error refused, const Options& options, const Snapshot& snapsh
   return refused;
 }
 
-/// The error for a program that is not there and whose name is nearly a command of muster's: `muster statsu`. The name
-/// comes first, so that a search path on a file system that hangs is asked for such words alone.
+/// The error for a program that is not there and whose name is nearly a command of muster's, or a script's without its
+/// end: `muster statsu`, `muster train`. The name comes first, so that a search path on a file system that hangs is asked
+/// for such words alone.
 Result<> check_is_no_slip(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   const JobRequest& job = options.job;
   if (line.compat != nullptr || line.command != Command::Run || job.program.empty() || !job.script.empty()) {
@@ -61,11 +65,12 @@ Result<> check_is_no_slip(const CommandLine& line, const Options& options, const
   }
   const std::string& word = job.program.front();
   const auto near = nearest_command(word);
-  if (!near || find_executable(word, snapshot.variable("PATH").value_or(""))) {
+  const bool is_script = ::access((word + ".py").c_str(), R_OK) == 0;
+  if ((!near && !is_script) || find_executable(word, snapshot.variable("PATH").value_or(""))) {
     return {};
   }
-  return Error{ErrorKind::NotFound,
-               "cannot run '" + word + "': not found in PATH; did you mean 'muster " + *near + "'?"};
+  return Error{ErrorKind::NotFound, "cannot run '" + visible_line(word) + "': not found in PATH; did you mean '" +
+                                        (is_script ? visible_line(word) + ".py" : "muster " + *near) + "'?"};
 }
 
 /// Runs, plans or explains this host's part of a job.

@@ -433,6 +433,7 @@ Result<> read_options_line(CommandLine& line, std::span<const std::string> token
   bool is_value = false;
   for (const std::string& token : tokens) {
     if (!is_value && !token.starts_with('-')) {
+      TRY(read_flags(flags, table, line.settings));  // the word may be the value of an unknown option
       return Error{ErrorKind::BadUsage,
                    "'" + token + "' is not a word that muster " + subcommand.name + " takes; it has only options"};
     }

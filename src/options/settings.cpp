@@ -98,9 +98,11 @@ Error unknown_own_option(const std::string& typed, const OptionTable& table) {
   if (remark != table.remarks.end()) {
     return unknown_option(typed, std::nullopt, std::string(remark->instead));
   }
-  return unknown_option(
-      typed, table.nearest(name),
-      "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes after '--'");
+  const std::string command = table.command;
+  const bool takes_program = command == "muster" || command == "muster render";
+  return unknown_option(typed, table.nearest(name),
+                        "'" + command + " --help' lists them" +
+                            (takes_program ? ", and a program that begins with a dash goes after '--'" : ""));
 }
 
 Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& table, Settings& settings) {

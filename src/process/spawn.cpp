@@ -132,12 +132,29 @@ Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why
   return Error{kind, "cannot run '" + visible_line(name) + "': " + why};
 }
 
+/// The scripts of Python beside the path; looks at a part of a large folder.
+std::vector<std::string> scripts_beside(const std::filesystem::path& path) {
+  constexpr int kMostLookedAt = 1'000;
+  std::vector<std::string> names;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code error;
+  std::filesystem::directory_iterator at(folder, error);
+  for (int seen = 0; !error && at != std::filesystem::directory_iterator() && seen < kMostLookedAt; ++seen) {
+    if (at->path().extension() == ".py") {
+      names.push_back(visible_line(at->path().filename().string()));
+    }
+    at.increment(error);
+  }
+  return names;
+}
+
 Error no_script(const std::string& path) {
   std::error_code ignored;  // the folder is not named then
   const std::string folder = path.starts_with('/') ? "" : std::filesystem::current_path(ignored).string();
-  return Error{ErrorKind::NotFound, "no file '" + visible_line(path) + "'" +
-                                        (folder.empty() ? "" : " in '" + visible_line(folder) + "'") +
-                                        (path.ends_with(".py") ? "" : ", which is taken for a script of Python")};
+  return Error{ErrorKind::NotFound,
+               "no file '" + visible_line(path) + "'" + (folder.empty() ? "" : " in '" + visible_line(folder) + "'") +
+                   (path.ends_with(".py") ? "" : ", which is taken for a script of Python") +
+                   did_you_mean(std::filesystem::path(path).filename().string(), scripts_beside(path))};
 }
 
 /// Explains ENOENT for an existing file: its interpreter or loader is missing.
@@ -241,7 +258,10 @@ Result<std::string> search(const std::string& name, const std::string& search_pa
       refused = reason;
     }
   }
-  return not_in_path(name, refused);
+  Error error = not_in_path(name, refused);
+  const bool has_other_python = name == "python" && error.kind == ErrorKind::NotFound && search("python3", search_path);
+  error.message += has_other_python ? "; python3 is there" : "";
+  return error;
 }
 
 }  // namespace

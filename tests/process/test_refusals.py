@@ -177,3 +177,50 @@ def test_a_slip_in_a_command_gets_the_nearest_one(muster, word, near):
     assert job.code == 127
     said = f"cannot run '{word}': not found in PATH; did you mean 'muster {near}'?" if near else "did you mean 'muster"
     assert (said in job.err.text) == (near is not None), job.err.text
+
+
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (["suspend", "--timeout", "3"], "unknown option '--timeout'; did you mean '--within'?"),
+        (["suspend", "--timeout=3"], "unknown option '--timeout'; did you mean '--within'?"),
+        (["stop", "--timeout=3"], "unknown option '--timeout'; did you mean '--grace'?"),
+        (["stop", "--now"], "unknown option '--now'; 'muster stop --grace 0' kills the workers at once"),
+        (["last", "--n", "3"], "unknown option '--n'; did you mean 'muster last N'?"),
+        (["status", "--foo", "x"], "unknown option '--foo'; 'muster status --help' lists them"),
+        (["doctor", "--foo"], "unknown option '--foo'; 'muster doctor --help' lists them"),
+        (["status", "x"], "'x' is not a word that muster status takes; it has only options"),
+        (["--foo"], "unknown option '--foo'; 'muster --help' lists them, and a program that begins with a dash goes after '--'"),
+    ],
+)
+def test_an_unknown_option_of_a_command_gets_the_one_that_is_meant(muster, words, end):
+    job = muster.run(*words)
+
+    assert job.code == 64
+    assert job.said == [end]
+
+
+@pytest.mark.parametrize("word", ["trian.py", "train"])
+def test_a_slip_in_the_name_of_a_script_gets_the_script_that_is_there(muster, word):
+    (muster.folder / "train.py").write_text("")
+    job = muster.run(word)
+
+    assert job.code == 127
+    assert "; did you mean 'train.py'?" in job.err.text
+
+
+def test_another_name_gets_no_script(muster):
+    (muster.folder / "train.py").write_text("")
+
+    for word in ("nosuch.py", "nosuch"):
+        job = muster.run(word)
+        assert job.code == 127 and "did you mean" not in job.err.text
+
+
+def test_a_machine_without_python_names_the_python_that_it_has(muster, tmp_path):
+    job = muster.run("python", "x.py", env={"PATH": str(tmp_path)})
+    assert job.code == 127 and "python3" not in job.err.text
+
+    (tmp_path / "python3").symlink_to("/usr/bin/python3")
+    job = muster.run("python", "x.py", env={"PATH": str(tmp_path)})
+    assert job.code == 127 and "cannot run 'python': not found in PATH; python3 is there" in job.err.text
