@@ -103,6 +103,8 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
   if (line.command == Command::Plan) {
     return show_plan(planned->plan, options.is_json);
   }
+  const auto log_dir = line.settings.find("log-dir");
+  TRY(log_dir && options.run.needs_files() && !options.run.log_dir.empty() ? check_log_dir(*log_dir) : Result<>());
   take_over_signals();
   return start_job(std::move(*planned), options, inherited, snapshot);
 }

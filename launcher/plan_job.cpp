@@ -193,9 +193,7 @@ Result<> read_route(PlanInput& input) {
 
 /// Makes the directory if it is missing. Fails if no file can be created in it.
 Result<> make_log_dir(const Sourced<std::string>& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder.value, error);
-  const int error_number = error ? error.value() : ::access(folder.value.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+  const int error_number = make_writable_folder(folder.value);
   return error_number == 0 ? Result<>()
                            : Result<>(system_error(
                                  "cannot write into the log folder '" + folder.value + "' (" + folder.source.name + ")",
@@ -281,6 +279,12 @@ Result<Planned> plan_chosen(const CommandLine& line, Options options, Snapshot s
 }
 
 }  // namespace
+
+int make_writable_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? error.value() : ::access(folder.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+}
 
 Result<Planned> plan_job(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   if (options.is_worker_already && options.job.program.empty()) {

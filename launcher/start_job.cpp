@@ -296,10 +296,16 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   return run(job, run_options, inherited, without_token(snapshot.variables), exit_report);
 }
 
-// Tries the report in a helper process: a hanging file system would block before an agent can handle stop signals.
+// Tries the report and the log folder in a helper process: a hanging file system would block before an agent can handle
+// stop signals.
+
+namespace {
+
+constexpr std::chrono::seconds kCheckTimeout{1};
+
+}  // namespace
 
 Result<std::optional<int>> check_report(const Sourced<std::string>& file) {
-  constexpr std::chrono::seconds kCheckTimeout{1};
   const auto try_in_helper = [&]() -> std::string {
     if (const auto stream = stream_of(file.value)) {
       return std::to_string(*stream);  // open in this process only
@@ -319,6 +325,19 @@ Result<std::optional<int>> check_report(const Sourced<std::string>& file) {
   }
   TRY(stream ? prepare_report(file) : Result<>());
   return stream;
+}
+
+Result<> check_log_dir(const Sourced<std::string>& folder) {
+  const auto answer =
+      HelperTask::wait_for({[&] { return std::to_string(make_writable_folder(folder.value)); }, kCheckTimeout});
+  const auto error_number = parse_integer(answer.value_or(""), 0, std::numeric_limits<int>::max());
+  if (!error_number) {
+    log_warning("cannot try whether the log folder '" + folder.value +
+                "' can be written: its file system does not answer, going on");
+  }
+  return error_number.value_or(0) == 0
+             ? Result<>()
+             : wrong_value(folder, "a folder that can be written: " + std::generic_category().message(*error_number));
 }
 
 // Reads the order of the remote launcher, which an agent gets instead of a command line.

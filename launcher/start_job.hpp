@@ -45,6 +45,9 @@ std::optional<ReportKeeper> make_report_keeper(const Options& options, const std
 /// does not respond, only warns. Returns the descriptor of this process that the path names, if it names one.
 [[nodiscard]] Result<std::optional<int>> check_report(const Sourced<std::string>& file);
 
+/// Fails as `check_report` does if the folder of --log-dir is not there and cannot be made, or takes no files.
+[[nodiscard]] Result<> check_log_dir(const Sourced<std::string>& folder);
+
 // An agent that a remote launcher has started on its host.
 
 /// The order of the remote launcher, and the link for its further messages.

@@ -310,7 +310,7 @@ def test_a_stop_ends_a_start_with_all_files_hung(muster, disk):
             report=disk.folder / "report.json",
             env={"TMPDIR": disk.folder},
         )
-    # The guard has a child more than usual: it hangs in the trial of the report.
+    # The guard has children more than usual: they hang in the trials of the log folder and of the report.
     wait_until(
         lambda: "muster-files"
         in [one.name for child in children_of(job.pid) for one in children_of(child.pid)],

@@ -224,3 +224,15 @@ def test_a_machine_without_python_names_the_python_that_it_has(muster, tmp_path)
     (tmp_path / "python3").symlink_to("/usr/bin/python3")
     job = muster.run("python", "x.py", env={"PATH": str(tmp_path)})
     assert job.code == 127 and "cannot run 'python': not found in PATH; python3 is there" in job.err.text
+
+
+@pytest.mark.parametrize(("folder", "why"), [("/proc/nosuch", "No such file or directory"), ("file/logs", "Not a directory")])
+@pytest.mark.parametrize("form", ["--log-dir", "MUSTER_LOG_DIR"])
+def test_a_log_folder_that_cannot_be_made_is_refused_at_the_start(muster, form, folder, why):
+    (muster.folder / "file").write_text("")
+    given = {"env": {form: folder}} if form.startswith("MUSTER") else {}
+    job = muster.run(*([f"{form}={folder}"] if not given else []), "--", "touch", "ran", **given)
+
+    assert job.code == (78 if given else 64)
+    assert job.said == [f"{form} is '{folder}', expected a folder that can be written: {why}"]
+    assert not (muster.folder / "ran").exists()
