@@ -188,7 +188,7 @@ std::string fit_to(const WindowSize& size, const std::string& text) {
     fitted.append(size.columns > 0 ? cut_at(size.columns, line) : line) += '\n';
   }
   const std::size_t more = lines.size() - 1 - shown;
-  return fitted + (more > 0 ? "... " + std::to_string(more) + " more\n" : "");
+  return fitted + (more > 0 ? "... " + count_of(more, "more line") + "\n" : "");
 }
 
 /// Prints the status repeatedly until the job ends or the terminal closes. `is_redrawn`: each in the place of the last.
@@ -196,7 +196,9 @@ Result<int> watch(const control::FoundAgent& agent, bool is_redrawn) {
   while (true) {
     const auto answer = control::ask(agent, control::StatusRequest{}, kAnswerTimeout);
     if (!answer) {
-      return print(answer.error().message + "\n");
+      const bool has_ended = answer.error().message.ends_with("ended before it answered");
+      return print((is_redrawn ? kRepaint : "") +
+                   (has_ended ? "the job has ended; 'muster last' shows how" : answer.error().message) + "\n");
     }
     const WindowSize size = window_size_of(STDOUT_FILENO).value_or(WindowSize());
     const std::string table = describe_status(*answer);

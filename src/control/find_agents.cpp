@@ -348,9 +348,8 @@ std::string place_of(const std::string& rendezvous) {
 
 Error no_job(const Found& found, const std::string& what) {
   std::string message = what;
-  if (found.of_others > 0) {
-    message +=
-        "; " + count_of(static_cast<std::size_t>(found.of_others), "run folder") + " of other users cannot be opened";
+  if (found.of_others > 0 && found.agents.empty()) {  // no fault, but why there may be a job all the same
+    message += " (run folders of other users: " + std::to_string(found.of_others) + ")";
   }
   for (const std::string& refusal : found.refusals) {
     message += "; " + refusal;

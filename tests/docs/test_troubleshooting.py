@@ -55,6 +55,7 @@ OTHER_TEXTS = {
     "Of one of them: muster status --job PID": "what muster status prints",
     "A job that does not answer ends by 'kill PID', also one that stands still": "the same",
     "What to do:": "what muster explain prints",
+    "the job has ended; 'muster last' shows how": "what muster status --watch prints",
     "ago. A job has no report while it runs, or after a kill of muster itself.": "what muster last prints",
     "is the exit code:": "the same",
     "405 Method Not Allowed": "an answer of HTTP",

@@ -567,8 +567,10 @@ def test_status_watch_shows_what_has_room(muster, terminal):
     job.signal(signal.SIGTERM)
     job.end()
     first = shown.screen.text.split("\033[H\033[J")[1].split("\r\n")
-    assert first[4:] == ["... 5 more", ""] and max(map(len, first)) <= 20, first
+    assert first[4:] == ["... 5 more lines", ""] and max(map(len, first)) <= 20, first
     assert "\033" not in plain.screen.text and "more" not in plain.screen.text
+    wait_until(lambda: "the job has ended" in shown.screen.text and "the job has ended" in plain.screen.text, "the end")
+    assert shown.screen.text.rpartition("\033[H\033[J")[2].strip() == "the job has ended; 'muster last' shows how"
 
 
 def test_status_watch_into_a_pipe_writes_no_escape_sequences(muster):
@@ -581,6 +583,7 @@ def test_status_watch_into_a_pipe_writes_no_escape_sequences(muster):
 
     assert (job.end(), watching.end()) == (143, 0)
     assert "\033" not in watching.out.text
+    assert watching.out.lines[-1] == "the job has ended; 'muster last' shows how"
 
 
 def test_an_allocation_that_ends_is_a_notice(muster, tmp_path):

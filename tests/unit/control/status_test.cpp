@@ -172,11 +172,12 @@ TEST(ChoiceOfAJob, ListsWhatThereIs) {
   EXPECT_EQ(refusal_of(found, "train").front(), "2 jobs called 'train' run here; choose one with --job PID:");
   EXPECT_EQ(refusal_of(found, "train").size(), 4U);
   EXPECT_EQ(choose_agent(found, "2")->pid, 2);
-  EXPECT_EQ(refusal_of(found, "other").front(),
-            "no job 'other' runs here; 2 run folders of other users cannot be opened; these jobs do:");
+  EXPECT_EQ(refusal_of(found, "other").front(), "no job 'other' runs here; these jobs do:");
   EXPECT_EQ(refusal_of(found, "other").size(), 5U);
   EXPECT_EQ(choose_agent(Found{}, std::nullopt).error().message, "no job of muster runs here");
   EXPECT_EQ(choose_agent(Found{}, "other").error().message, "no job of muster runs here");
+  EXPECT_EQ(choose_agent(Found{{}, {}, 2}, std::nullopt).error().message,
+            "no job of muster runs here (run folders of other users: 2)");
 }
 
 FoundAgent silent_agent(pid_t pid) {
