@@ -236,7 +236,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&GangOptions::early_exit_timeout, read_positive_seconds>},
     {"hang-report", "SECONDS", "Hangs",
      "After this time without a line from any rank, print where the ranks are, and which rank keeps the others "
-     "waiting. 0: never. Default: 60.",
+     "waiting. This needs Python 3.13, or py-spy for an older Python. 0: never. Default: 60.",
      kInto<&HangOptions::report, read_seconds>},
     {"hang-timeout", "SECONDS", "Hangs",
      "End a job that hangs after this time without a line from any rank. The ranks that keep the others waiting "
