@@ -103,8 +103,11 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
   if (line.command == Command::Plan) {
     return show_plan(planned->plan, options.is_json);
   }
+  // A node of several must join and fail there: else the others would wait for it.
+  const bool is_alone = planned->input && planned->input->cluster.job.most_nodes == 1;
   const auto log_dir = line.settings.find("log-dir");
-  TRY(log_dir && options.run.needs_files() && !options.run.log_dir.empty() ? check_log_dir(*log_dir) : Result<>());
+  TRY(is_alone && log_dir && options.run.needs_files() && !options.run.log_dir.empty() ? check_log_dir(*log_dir)
+                                                                                       : Result<>());
   take_over_signals();
   return start_job(std::move(*planned), options, inherited, snapshot);
 }

@@ -371,7 +371,8 @@ void add_hang(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const auto seen = outcome.end.verdict == Verdict::Stopped ? parse_object(outcome.hang) : std::nullopt;
   const json::array* const sentences = seen ? array_of(*seen, "verdict") : nullptr;
   if (sentences != nullptr && !sentences->empty() && sentences->front().is_string()) {
-    lines.push_back({Level::Warning, "the job hung before it was stopped: " + std::string(text_of(&sentences->front()))});
+    lines.push_back(
+        {Level::Warning, "the job hung before it was stopped: " + std::string(text_of(&sentences->front()))});
   }
 }
 
