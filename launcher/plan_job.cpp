@@ -191,15 +191,6 @@ Result<> read_route(PlanInput& input) {
   return {};
 }
 
-/// Makes the directory if it is missing. Fails if no file can be created in it.
-Result<> make_log_dir(const Sourced<std::string>& folder) {
-  const int error_number = make_writable_folder(folder.value);
-  return error_number == 0 ? Result<>()
-                           : Result<>(system_error(
-                                 "cannot write into the log folder '" + folder.value + "' (" + folder.source.name + ")",
-                                 error_number));
-}
-
 /// Directory for the mode's log files if the user names none; empty: no files. The user did not ask for them, so that
 /// a run only warns if it cannot write there.
 std::string choose_log_dir(PlanInput& input, bool is_run) {
@@ -280,10 +271,14 @@ Result<Planned> plan_chosen(const CommandLine& line, Options options, Snapshot s
 
 }  // namespace
 
-int make_writable_folder(const std::string& folder) {
+Result<> make_log_dir(const Sourced<std::string>& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  return error ? error.value() : ::access(folder.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+  std::filesystem::create_directories(folder.value, error);
+  const int error_number = error ? error.value() : ::access(folder.value.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+  return error_number == 0 ? Result<>()
+                           : Result<>(system_error(
+                                 "cannot write into the log folder '" + folder.value + "' (" + folder.source.name + ")",
+                                 error_number));
 }
 
 Result<Planned> plan_job(const CommandLine& line, const Options& options, const Snapshot& snapshot) {

@@ -26,7 +26,7 @@ struct Planned {
 /// Decides the placement and the processes of the job.
 [[nodiscard]] Result<Planned> plan_job(const CommandLine& line, const Options& options, const Snapshot& snapshot);
 
-/// Makes the folder if it is missing. Returns 0, or the number of the error if no file can be created in it.
-int make_writable_folder(const std::string& folder);
+/// Makes the folder if it is missing. Fails if no file can be created in it.
+[[nodiscard]] Result<> make_log_dir(const Sourced<std::string>& folder);
 
 }  // namespace muster

@@ -328,16 +328,16 @@ Result<std::optional<int>> check_report(const Sourced<std::string>& file) {
 }
 
 Result<> check_log_dir(const Sourced<std::string>& folder) {
-  const auto answer =
-      HelperTask::wait_for({[&] { return std::to_string(make_writable_folder(folder.value)); }, kCheckTimeout});
-  const auto error_number = parse_integer(answer.value_or(""), 0, std::numeric_limits<int>::max());
-  if (!error_number) {
+  const auto try_in_helper = [&]() -> std::string {
+    const auto made = make_log_dir(folder);
+    return made ? "" : made.error().message;
+  };
+  const auto answer = HelperTask::wait_for({try_in_helper, kCheckTimeout});
+  if (!answer) {
     log_warning("cannot try whether the log folder '" + folder.value +
                 "' can be written: its file system does not answer, going on");
   }
-  return error_number.value_or(0) == 0
-             ? Result<>()
-             : wrong_value(folder, "a folder that can be written: " + std::generic_category().message(*error_number));
+  return answer.value_or("").empty() ? Result<>() : Result<>(Error{ErrorKind::System, *answer});
 }
 
 // Reads the order of the remote launcher, which an agent gets instead of a command line.

@@ -233,6 +233,6 @@ def test_a_log_folder_that_cannot_be_made_is_refused_at_the_start(muster, form, 
     given = {"env": {form: folder}} if form.startswith("MUSTER") else {}
     job = muster.run(*([f"{form}={folder}"] if not given else []), "--", "touch", "ran", **given)
 
-    assert job.code == (78 if given else 64)
-    assert job.said == [f"{form} is '{folder}', expected a folder that can be written: {why}"]
+    assert job.code == 71
+    assert job.said_about(f"cannot write into the log folder '{folder}' ({form}): {why}")
     assert not (muster.folder / "ran").exists()
