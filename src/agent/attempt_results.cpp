@@ -179,6 +179,9 @@ Failure AttemptResults::worker_failure(std::size_t worker) const {
                                                                          : "";
   failure.error_message = from_.preparation.error_files().message(worker);
   failure.last_lines = from_.streams.last_lines(worker);
+  if (failure.status && !is_crash(*failure.status)) {  // what came before a crash is another matter
+    failure.error_at = from_.streams.error_since(worker, from_.workers.ended(worker) - kErrorBeforeEnd);
+  }
   failure.exit_code = from_.supervisor.conclusion().exit_code;  // of a worker that was not started, or that hung
   failure.is_hung = !hang_.empty() && from_.supervisor.conclusion().first_failure == worker;
   if (failure.is_hung) {

@@ -237,7 +237,22 @@ void shorten(std::string& line) {
 
 }  // namespace
 
+void Tail::begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now) {
+  constexpr std::size_t kMostReads = 4096;
+  if (reads_.size() >= kMostReads) {  // cut rarely, as the bytes are
+    const auto is_kept = [this](const ReadMark& read) { return read.offset >= offset(); };
+    const auto first_kept = std::ranges::find_if(reads_, is_kept);
+    reads_.erase(reads_.begin(), std::max(first_kept, reads_.begin() + kMostReads / 2));
+  }
+  reads_.push_back({fed_, moment, now});
+}
+
+std::optional<ReadMoment> Tail::error_since(std::chrono::steady_clock::time_point since) const {
+  return find_error({bytes_, offset(), reads_}, since);
+}
+
 void Tail::feed(std::string_view bytes) {
+  fed_ += bytes.size();
   if (bytes.size() >= kBytes) {
     bytes_.assign(bytes.substr(bytes.size() - kBytes));
     return;

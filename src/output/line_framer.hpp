@@ -5,9 +5,11 @@
 #include "base/console_time.hpp"
 #include "output/terminal/drawn_rows.hpp"
 #include "run/selection.hpp"
+#include "supervise/error_moment.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -116,13 +118,21 @@ class Tail {
   static constexpr std::size_t kLongestLine = 2'000;  ///< longer lines are cut in `lines()`
 
   void feed(std::string_view bytes);
+  /// To be called before the bytes of each read, where `error_since` is to find them.
+  void begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now);
 
   /// The last lines, oldest first, valid UTF-8, without line ends. The first one may lack its beginning when the
   /// lines together exceed the memory.
   std::vector<std::string> lines() const;
+  /// When the last error among them was written (`find_error`).
+  std::optional<ReadMoment> error_since(std::chrono::steady_clock::time_point since) const;
 
  private:
+  std::uint64_t offset() const { return fed_ - bytes_.size(); }
+
   std::string bytes_;
+  std::uint64_t fed_ = 0;        ///< bytes of the stream so far
+  std::vector<ReadMark> reads_;  ///< of the bytes that are kept, oldest first
 };
 
 /// Read limit of an error file; more than any traceback has.

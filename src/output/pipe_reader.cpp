@@ -2,10 +2,13 @@
 // pseudo-terminal ends with EIO when the last descriptor of its other side is closed.
 #include "output/pipe_reader.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -114,13 +117,24 @@ void PipeReader::wait_for(Stream& stream) {
                              stream.is_paused = true;  // other streams have filled the console since
                              return;
                            }
-                           if (read_once(stream) != ReadResult::End) {
+                           if (read_once(stream, ReadOrder::AsReadable) != ReadResult::End) {
                              wait_for(stream);
                            }
                          });
 }
 
-PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
+/// The call that is posted runs when all streams that were readable together have been read.
+ReadMoment PipeReader::next_moment(ReadOrder order) {
+  if (!std::exchange(turns_->is_noted, true)) {
+    boost::asio::post(io_, [turns = turns_] {
+      turns->is_noted = false;
+      ++turns->number;
+    });
+  }
+  return {turns_->number, ++reads_, order == ReadOrder::AsReadable};
+}
+
+PipeReader::ReadResult PipeReader::read_once(Stream& stream, ReadOrder order) {
   ssize_t size = -1;
   do {
     size = ::read(stream.pipe.native_handle(), buffer_.get(), kBufferBytes);
@@ -146,12 +160,14 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
     on_resized(stream.lines.route.worker);  // the kernel signals only the group that has the terminal
   }
   stream.bytes_left_at_exit -= size;
-  if (const auto now = std::chrono::steady_clock::now(); now >= disregard_until_) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now >= disregard_until_) {
     if (!stream.last_output && on_first_output && !last_output(stream.lines.route.worker)) {
       on_first_output(stream.lines.route.worker);
     }
     stream.last_output = now;
   }
+  stream.lines.begin_read(next_moment(order), now);
   stream.lines.deliver({buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
 }
@@ -231,6 +247,16 @@ std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
     }
   }
   return {};
+}
+
+std::optional<ReadMoment> PipeReader::error_since(std::size_t worker,
+                                                  std::chrono::steady_clock::time_point since) const {
+  for (const auto& stream : streams_) {
+    if (stream->lines.route.worker == worker && stream->lines.route.is_error) {
+      return stream->lines.error_since(since);
+    }
+  }
+  return std::nullopt;
 }
 
 void PipeReader::note_stop() {

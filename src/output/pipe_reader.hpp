@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -77,6 +78,8 @@ class PipeReader {
   bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.
   std::vector<std::string> last_lines(std::size_t worker) const;
+  /// When a worker wrote its last error, among all workers; empty: it wrote none since then.
+  std::optional<ReadMoment> error_since(std::size_t worker, std::chrono::steady_clock::time_point since) const;
   /// To be called before the workers get a stop signal: what they write from now on may be the answer to it.
   void note_stop();
   /// The last lines before that, if the last of them had just been written; else none.
@@ -87,6 +90,15 @@ class PipeReader {
 
  private:
   struct Stream;
+  /// Counts the turns of the event loop in which something is read. Outlives the reader, as a call may be pending.
+  struct Turns {
+    std::uint64_t number = 0;
+    bool is_noted = false;
+  };
+  enum class ReadOrder {
+    AsReadable,  ///< in the order in which the streams became readable
+    Unknown
+  };
   enum class ReadResult {
     Some,
     Nothing,
@@ -96,7 +108,8 @@ class PipeReader {
   static bool may_read(const Stream& stream);
   void wait_for(Stream& stream);
   void resume();
-  ReadResult read_once(Stream& stream);
+  ReadResult read_once(Stream& stream, ReadOrder order = ReadOrder::Unknown);
+  ReadMoment next_moment(ReadOrder order);
   static bool fit_window(Stream& stream);
   void end(Stream& stream);
   void settle_quiet_lines();
@@ -108,7 +121,9 @@ class PipeReader {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;                        ///< number of open streams, by worker
   std::chrono::steady_clock::time_point disregard_until_;  ///< see `disregard_output_until`
-  std::unique_ptr<char[]> buffer_;                         ///< shared: each read is delivered before the next
+  std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();
+  std::uint64_t reads_ = 0;
+  std::unique_ptr<char[]> buffer_;  ///< shared: each read is delivered before the next
 };
 
 // One stream of one worker, as `PipeReader` reads it.

@@ -31,6 +31,12 @@ StreamLines::StreamLines(boost::asio::io_context& io, LineOutput& output, Stream
                       [this] { frame([this](LineFramer& framer) { framer.flush_progress(output_.lines); }); }),
       unfinished_timer_(io) {}
 
+void StreamLines::begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now) {
+  if (route.is_error) {
+    tail_.begin_read(moment, now);
+  }
+}
+
 void StreamLines::deliver(std::string_view bytes) {
   std::string filtered;
   if (route.control_filter) {

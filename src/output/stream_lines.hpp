@@ -52,6 +52,8 @@ class StreamLines {
   /// `number`: position in the order of the workers.
   StreamLines(boost::asio::io_context& io, LineOutput& output, StreamRoute stream_route, std::size_t number);
 
+  /// To be called before `deliver` for the bytes of a read.
+  void begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now);
   /// Passes bytes that were read to all destinations.
   void deliver(std::string_view bytes);
   /// To be called at the end of the stream: gives out what is left.
@@ -65,6 +67,10 @@ class StreamLines {
   void note_stop() { lines_before_stop_ = tail_.lines(); }
   const std::vector<std::string>& lines_before_stop() const { return lines_before_stop_; }
   std::vector<std::string> last_lines() const { return tail_.lines(); }
+  /// When the last error in the last lines was written; empty: none was since then.
+  std::optional<ReadMoment> error_since(std::chrono::steady_clock::time_point since) const {
+    return tail_.error_since(since);
+  }
 
   bool draws_rows() const { return route.console != nullptr && route.framer.draws_rows(); }
   /// True when a console or the log files have not taken earlier bytes yet, so that no more are to be read.

@@ -62,12 +62,20 @@ std::string_view describe(FailureKind trace) {
   return kWords.at(static_cast<std::size_t>(trace));
 }
 
+namespace {
+
+bool wrote_before(const Failure& one, const Failure& other) {
+  return one.node == other.node && one.error_at && other.error_at && was_before(*one.error_at, *other.error_at);
+}
+
+}  // namespace
+
 std::size_t most_likely_first(std::span<const Failure> suspects) {
   std::size_t first = 0;
   FailureKind best = FailureKind::LostPeer;
   for (std::size_t i = 0; i < suspects.size(); ++i) {
     const FailureKind trace = classify(suspects[i]);
-    if (i == 0 || trace < best) {
+    if (i == 0 || trace < best || (trace == best && wrote_before(suspects[i], suspects[first]))) {
       first = i;
       best = trace;
     }
@@ -82,6 +90,11 @@ Failure take_most_likely(std::vector<Failure>& suspects) {
   const auto first = suspects.begin() + static_cast<std::ptrdiff_t>(most_likely_first(suspects));
   Failure taken = std::move(*first);
   suspects.erase(first);
+  const auto is_rival = [&](const Failure& other) { return classify(other) == classify(taken); };
+  if (std::ranges::any_of(suspects, is_rival)) {
+    taken.wrote_first = std::ranges::all_of(
+        suspects, [&](const Failure& other) { return !is_rival(other) || wrote_before(taken, other); });
+  }
   return taken;
 }
 

@@ -18,6 +18,9 @@ namespace muster {
 /// while another one exits. docs/processes.md has the measurements.
 inline constexpr std::chrono::milliseconds kOrderWindow{10};
 
+/// An error that a process wrote longer than this before its end did not end it.
+inline constexpr std::chrono::seconds kErrorBeforeEnd{2};
+
 /// The look of a failure, which tells whether it is a cause or a consequence; the likeliest cause first.
 enum class FailureKind {
   Crash,      ///< ended by a signal, or never started
@@ -38,10 +41,10 @@ bool shows_own_error(const std::vector<std::string>& last_lines);
 /// True for a status that is a cause by itself: no failure of a peer ends a process so.
 bool is_crash(const ExitStatus& status);
 
-/// Index of the likeliest cause among failures that have no order; the first of several equal ones. There must be at
-/// least one.
+/// Index of the likeliest cause among failures that have no order; of several equal ones the one that wrote its error
+/// first, or the first in the list. There must be at least one.
 std::size_t most_likely_first(std::span<const Failure> suspects);
-/// Takes it out of them. Of several it is not known which was the first.
+/// Takes it out of them. Of several it is not known which was the first, though `wrote_first` may tell.
 Failure take_most_likely(std::vector<Failure>& suspects);
 
 /// If `first` shows only that a peer was gone: takes the first of `others` that had written an error of its own when

@@ -3,6 +3,7 @@
 // Defines how a job ended, as every node reports it: plain values that travel between agents.
 
 #include "base/ranks.hpp"
+#include "supervise/error_moment.hpp"
 #include "supervise/exit_status.hpp"
 
 #include <sys/types.h>
@@ -71,6 +72,9 @@ struct Failure {
   /// True: muster had asked it to end, but it had written an error before; `last_lines` are from before the request.
   bool was_asked = false;
   std::vector<std::string> hints{};  ///< facts that only its node knows about its end, in sentences
+  /// When it wrote the error that ended it, for its own node, which alone can compare it; empty: it wrote none.
+  std::optional<ReadMoment> error_at{};
+  bool wrote_first = false;  ///< it wrote its error before the others that may have been first, and looks as they do
 
   bool operator==(const Failure&) const = default;
 };

@@ -70,6 +70,16 @@ def test_of_similar_failures_the_leader_names_the_one_reported_first(two_that_fa
     assert (first["global_rank"], first["order_known"]) == (0, False)
 
 
+def test_which_of_two_errors_on_two_nodes_was_first_is_not_known(two_that_fail):
+    error = "echo 'Traceback (most recent call last):' >&2; exit"
+    job = two_that_fail(f"{error} 5", f"{error} 6")
+
+    job.assert_codes(5)
+    assert_same_verdict(job)
+    for agent in job.jobs.values():
+        assert agent.said_about("ranks 0-1 each show an error of their own; which was first is not known")
+
+
 def test_one_failure_on_one_node_is_named_with_certainty_on_all(gang):
     job = gang(2, command=["sh", "-c", "test $RANK = 0 && exec sleep 60; exit 7"])
     job.start_all()

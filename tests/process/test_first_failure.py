@@ -183,3 +183,76 @@ def test_a_stopped_rank_that_only_lost_its_peer_is_not_accused(muster, tmp_path)
 
     assert not any("had written an error" in line for line in job.said)
     assert job.report["also_failed"] == []
+
+
+# Rank 1 fails, and rank 0 fails because the socket between them is closed, which it is when rank 1 ends. Both show a
+# traceback. `before` runs on rank 0 first, and `cause` on rank 1.
+VICTIM_OF_A_SOCKET = """
+import os, socket, sys, time
+
+def listening():
+    server = socket.socket(socket.AF_UNIX)
+    server.bind("socket")
+    server.listen()
+    os.rename("socket", "listens")
+    return server
+
+if os.environ["RANK"] == "0":
+    {before}
+    peer, _ = listening().accept()
+    assert peer.recv(1)
+while not os.path.exists("listens"):
+    time.sleep(0.01)
+peer = socket.socket(socket.AF_UNIX)
+peer.connect("listens")
+{cause}
+"""
+CUDA_ERROR = "raise RuntimeError('CUDA error: an illegal memory access was encountered')"
+
+
+def start_victim(muster, before="pass", cause=CUDA_ERROR):
+    script = VICTIM_OF_A_SOCKET.format(before=before, cause=cause)
+    return muster.start("--nproc-per-node=2", "--", sys.executable, "-c", script, report=True)
+
+
+def assert_rank_1_is_named(job):
+    assert job.report["first_failure"]["global_rank"] == 1, job.words()
+    assert any(line.startswith("  | RuntimeError: CUDA error") for line in job.said), job.words()
+
+
+@pytest.mark.soak
+def test_of_two_tracebacks_the_one_written_first_names_the_rank(muster, tmp_path, busy_cores):
+    for _ in range(default_or_soak(4, 40)):
+        (tmp_path / "listens").unlink(missing_ok=True)
+        job = start_victim(muster)
+        assert job.end() == 1, job.words()
+        assert_rank_1_is_named(job)
+        if not job.report["first_failure"]["order_known"]:
+            assert "it had written its error before the others" in job.said_about("it is named")
+
+
+@pytest.mark.parametrize(
+    ("shown", "before"),
+    [
+        ("ZeroDivisionError", "import traceback\n    try: 1 / 0\n    except ArithmeticError: traceback.print_exc()"),
+        ("no checkpoint", "print('ERROR: no checkpoint yet', file=sys.stderr, flush=True)"),
+    ],
+)
+def test_an_error_that_a_rank_survived_does_not_name_it(muster, tmp_path, shown, before):
+    wait = "while not os.path.exists('go'): time.sleep(0.01)\n"
+    job = start_victim(muster, before, wait + CUDA_ERROR)
+    job.err.wait_for(shown)
+    (tmp_path / "go").touch()
+
+    assert job.end() == 1, job.words()
+    assert_rank_1_is_named(job)
+
+
+def test_a_living_rank_with_an_error_delays_the_end_only_a_moment(muster):
+    script = """
+        if [ $RANK = 0 ]; then echo 'ERROR: will try again' >&2; exec sleep 60; fi
+        sleep 0.3; exit 3"""
+    job = muster.run("--nproc-per-node=2", "--", "sh", "-c", script, report=True)
+
+    assert job.code == 3
+    assert job.said_about("rank 1 failed first")

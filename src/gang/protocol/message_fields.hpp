@@ -133,6 +133,7 @@ void describe(auto& io, Failure& failure) {
   io("is_hung", failure.is_hung, Optional<Flag>{});
   io("is_unkillable", failure.is_unkillable, Optional<Flag>{});
   io("was_asked", failure.was_asked, Optional<Flag>{});
+  io("wrote_first", failure.wrote_first, Optional<Flag>{});
   io("hints", failure.hints, kHints);
 }
 

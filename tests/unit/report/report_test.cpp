@@ -155,6 +155,35 @@ TEST(DescribeOutcome, SaysProbablyWhereOthersMayHaveFailedFirst) {
   EXPECT_EQ(lines[3], "  | Connection reset by peer");
 }
 
+TEST(DescribeOutcome, SaysWhoWroteItsErrorFirst) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end.first_failure->knows_order = false;
+  outcome.end.first_failure->wrote_first = true;
+  outcome.end.first_failure->last_lines = {"RuntimeError: CUDA error"};
+  outcome.end.also_failed.add(other_failure(8));
+
+  EXPECT_EQ(texts_of(outcome)[1],
+            "it is named because it had written its error before the others wrote theirs; these failed so close to it "
+            "that the order of their ends is not known: rank 8");
+}
+
+TEST(DescribeOutcome, SaysThatTheFirstOfSeveralErrorsIsNotKnown) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end.first_failure->knows_order = false;
+  outcome.end.first_failure->last_lines = {"RuntimeError: CUDA error"};
+  Failure other = other_failure(8);
+  other.last_lines = {"ValueError: x"};
+  outcome.end.also_failed.add(other);
+  EXPECT_EQ(texts_of(outcome)[1], "ranks 8, 10 each show an error of their own; which was first is not known");
+  EXPECT_EQ(texts_of(outcome)[2], "the last lines of its standard error:");
+
+  outcome.end.also_failed.add(other_failure(9));
+  EXPECT_EQ(texts_of(outcome)[1], "ranks 8, 10 each show an error of their own; which was first is not known");
+  EXPECT_EQ(texts_of(outcome)[2],
+            "it is named because its output shows an error of its own; these failed so close to it that their order is "
+            "not known: rank 9");
+}
+
 TEST(DescribeOutcome, ShowsFewOfMany) {
   Outcome outcome = failure(ExitStatus::signalled(SIGSEGV));
   outcome.end.first_failure->knows_order = false;

@@ -116,6 +116,58 @@ TEST(LikeliestFirst, TheFirstOfSimilarFailuresIsNamed) {
   EXPECT_EQ(most_likely_first(std::vector{code}), 0U);
 }
 
+Failure error_at(std::uint64_t turn, int node = 0) {
+  Failure failure = failure_with(ExitStatus::exited(1), {"Traceback (most recent call last):", "AssertionError"});
+  failure.node = NodeRank{node};
+  failure.error_at = ReadMoment{.turn = turn, .number = turn};
+  return failure;
+}
+
+TEST(LikeliestFirst, OfTwoErrorsTheOneWrittenFirstIsNamed) {
+  std::vector<Failure> suspects = {error_at(5), error_at(3), error_at(4)};
+
+  const Failure first = take_most_likely(suspects);
+  EXPECT_EQ(first.error_at->turn, 3U);
+  EXPECT_TRUE(first.wrote_first);
+  EXPECT_FALSE(first.knows_order);
+}
+
+TEST(LikeliestFirst, AnEarlierErrorDoesNotOutrankBetterEvidence) {
+  Failure lost_peer = error_at(1);
+  lost_peer.last_lines = {"Traceback (most recent call last):", "ConnectionResetError: Connection reset by peer"};
+  std::vector<Failure> suspects = {lost_peer, error_at(2)};
+
+  const Failure first = take_most_likely(suspects);
+  EXPECT_EQ(first.error_at->turn, 2U);
+  EXPECT_FALSE(first.wrote_first) << "the other one looks different";
+}
+
+TEST(LikeliestFirst, WhereAMomentIsUnknownTheOrderOfTheEndsCounts) {
+  Failure unknown = error_at(9);
+  unknown.error_at.reset();
+  std::vector<Failure> suspects = {unknown, error_at(3)};
+
+  const Failure first = take_most_likely(suspects);
+  EXPECT_FALSE(first.error_at);
+  EXPECT_FALSE(first.wrote_first);
+}
+
+TEST(LikeliestFirst, MomentsOfTwoNodesAreNotCompared) {
+  std::vector<Failure> suspects = {error_at(5, 0), error_at(3, 1)};
+  suspects[0].wrote_first = true;  // of its node
+
+  const Failure first = take_most_likely(suspects);
+  EXPECT_EQ(first.node.value, 0);
+  EXPECT_FALSE(first.wrote_first);
+}
+
+TEST(LikeliestFirst, WhatANodeKnowsOfItsRanksStays) {
+  std::vector<Failure> suspects = {error_at(5)};
+  suspects[0].wrote_first = true;
+
+  EXPECT_TRUE(take_most_likely(suspects).wrote_first);
+}
+
 TEST(OtherFailures, KeepTheRankThatWasAskedHoweverManyVictimsThereAre) {
   OtherFailures others;
   for (std::size_t i = 0; i < OtherFailures::kMostListed; ++i) {

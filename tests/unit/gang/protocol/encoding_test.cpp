@@ -36,7 +36,8 @@ Failure some_failure() {
           .service = "store",
           .was_passed_on = true,
           .was_asked = true,
-          .hints = {"one"}};
+          .hints = {"one"},
+          .wrote_first = true};
 }
 
 JobEnd some_end() {
