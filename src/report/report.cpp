@@ -142,7 +142,8 @@ json::object suspect_document(const Suspect& suspect) {
 json::object past_attempt_document(const PastAttempt& past) {
   return json::object{{"attempt", past.attempt},
                       {"reason", past.reason},
-                      {"stderr_tail", json::array(past.last_lines.begin(), past.last_lines.end())}};
+                      {"stderr_tail", json::array(past.last_lines.begin(), past.last_lines.end())},
+                      {"also_failed", json::array(past.also_failed.begin(), past.also_failed.end())}};
 }
 
 /// Adds how far apart the nodes came, if the difference is worth reporting.
@@ -186,6 +187,9 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
     lines.push_back({Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
     if (!past.last_lines.empty()) {
       lines.push_back({Level::Warning, "  | " + past.last_lines.back()});
+    }
+    for (const std::string& other : past.also_failed) {
+      lines.push_back({Level::Warning, "also failed in attempt " + std::to_string(past.attempt) + ": " + other});
     }
   }
 }

@@ -126,8 +126,11 @@ struct PastAttempt {
   std::string reason;
   bool is_loss = false;                   ///< of a node
   std::vector<std::string> last_lines{};  ///< of the first failure's standard error, at most `kPastLines`
+  /// Others that may have failed first, each with its last line, at most `kPastOthers`; empty: the first one is known.
+  std::vector<std::string> also_failed{};
 };
 inline constexpr std::size_t kPastLines = 10;
+inline constexpr std::size_t kPastOthers = 3;
 
 /// A node that differs from the others (docs/preflight.md).
 struct Outlier {

@@ -37,7 +37,7 @@ def test_a_late_node_joins_at_once_without_using_a_restart(growing, hosts):
     assert job.jobs[0].said_about(f"{joins}: starting attempt 1 (no restart is counted)")
     for report in job.reports().values():
         assert (report["attempt"], report["gang"]["nodes"]) == (1, 2)
-        assert report["past_attempts"] == [{"attempt": 0, "reason": joins, "stderr_tail": []}]
+        assert report["past_attempts"] == [{"attempt": 0, "reason": joins, "stderr_tail": [], "also_failed": []}]
     job.worker_events.assert_attempts_never_met()
 
 

@@ -248,6 +248,23 @@ def test_an_error_that_a_rank_survived_does_not_name_it(muster, tmp_path, shown,
     assert_rank_1_is_named(job)
 
 
+def test_the_others_that_may_have_failed_first_are_kept_over_a_restart(muster, tmp_path):
+    wait = f"touch {tmp_path}/$RANK; until [ -e {tmp_path}/0 ] && [ -e {tmp_path}/1 ]; do :; done"
+    script = f"""
+        [ $TORCHELASTIC_RESTART_COUNT = 0 ] || exit 0
+        {wait}; echo 'ValueError: of rank '$RANK >&2; exit $((3 + RANK))"""
+    job = muster.run(
+        "--nproc-per-node=2", "--max-restarts=1", "--restart-backoff=0", "--", "sh", "-c", script, report=True
+    )
+
+    assert job.code == 0
+    (past,) = job.report["past_attempts"]
+    if "probably" in past["reason"]:  # else one of them was asked to end before it failed
+        (other,) = past["also_failed"]
+        assert job.said_about(f"also failed in attempt 0: {other}")
+        assert "ValueError: of rank" in other
+
+
 def test_a_living_rank_with_an_error_delays_the_end_only_a_moment(muster):
     script = """
         if [ $RANK = 0 ]; then echo 'ERROR: will try again' >&2; exec sleep 60; fi

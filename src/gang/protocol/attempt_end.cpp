@@ -40,6 +40,21 @@ std::vector<std::string> last_lines_of(const std::optional<Failure>& failure) {
   return lines;
 }
 
+/// "rank 1 on node 0 (node-a), exit code 1 | ValueError: x", for others that may have failed first.
+std::vector<std::string> describe_others(const OtherFailures& others) {
+  std::vector<std::string> described;
+  for (const Failure& other : others.listed) {
+    if ((other.knows_order && !other.was_asked) || described.size() == kPastOthers) {
+      continue;
+    }
+    const std::string status = other.status ? describe_status(other) : other.start_error;
+    const std::string last_line = other.last_lines.empty() ? "" : " | " + other.last_lines.back();
+    described.push_back(name_of_failed(other) + " on " + describe_node(other.node, other.host) + ", " + status +
+                        last_line);
+  }
+  return described;
+}
+
 /// "node 1 was asked to stop (SIGTERM)", or "muster stop on node 1 (user 1000, pid 4711)". A job of one node needs no name
 /// for it, and for a signal there the text is empty.
 std::string describe_request(const GangState& gang, const Member& member, const StopFromAgent& request) {
@@ -180,7 +195,8 @@ void AttemptEnd::rest(Instant now) {
     return;
   }
   gang_.record.past_attempts.push_back({gang_.attempt.number(), gang_.attempt.reason(), gang_.attempt.is_loss(),
-                                        last_lines_of(gang_.attempt.first_failure())});
+                                        last_lines_of(gang_.attempt.first_failure()),
+                                        describe_others(gang_.attempt.other_failures())});
   if (gang_.record.past_attempts.size() > kPastAttempts) {
     gang_.record.past_attempts.erase(gang_.record.past_attempts.begin());
   }

@@ -91,6 +91,7 @@ inline constexpr List<Integer> kNumbers{kMostInt, Keep::First, kNumber};
 inline constexpr Text kLongText{.most = 8'192, .is_line = false};
 inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
 inline constexpr Optional<List<Text>> kPastLastLines{{kPastLines, Keep::Last, {.most = 2'048, .is_line = false}}};
+inline constexpr Optional<List<Text>> kPastAlsoFailed{{kPastOthers, Keep::First, {.most = 1'024}}};
 inline constexpr Optional<List<Text>> kHints{{4, Keep::First, kSentence}};
 inline constexpr List<Object> kOtherFailures{OtherFailures::kMostListed, Keep::First, {}};
 inline constexpr List<Object> kSlowest{3, Keep::First, {}};
@@ -153,6 +154,7 @@ void describe(auto& io, PastAttempt& past) {
   io("reason", past.reason, kSentence);
   io("is_loss", past.is_loss, Optional<Flag>{});
   io("last_lines", past.last_lines, kPastLastLines);
+  io("also_failed", past.also_failed, kPastAlsoFailed);
 }
 
 void describe(auto& io, Outlier& outlier) {

@@ -366,7 +366,9 @@ TEST(DescribeOutcome, ListsEarlierAttempts) {
 
   EXPECT_EQ(texts_of(outcome)[0], "attempt 0 ended: rank 3 on node 0 (gpu-17) failed (exit code 9)");
   outcome.end.gang.past_attempts[0].last_lines = {"Traceback", "ValueError: NaN"};
+  outcome.end.gang.past_attempts[0].also_failed = {"rank 1 on node 0 (gpu-17), exit code 1 | KeyError: 'x'"};
   EXPECT_EQ(texts_of(outcome)[1], "  | ValueError: NaN") << "the job goes on, and this is what is left of the reason";
+  EXPECT_EQ(texts_of(outcome)[2], "also failed in attempt 0: rank 1 on node 0 (gpu-17), exit code 1 | KeyError: 'x'");
 }
 
 TEST(DescribeOutcome, ReportsALostNodeOnce) {

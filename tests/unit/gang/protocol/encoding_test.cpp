@@ -53,7 +53,7 @@ JobEnd some_end() {
           .gang = {.nodes = 4,
                    .arrival_skew_seconds = 1.5,
                    .slowest = {{{3}, "c", 1.5}, {{1}, "b", 0.5}},
-                   .past_attempts = {{0, "worker failed"}, {1, "node lost", true, {"why", "ValueError"}}},
+                   .past_attempts = {{0, "worker failed"}, {1, "node lost", true, {"why", "ValueError"}, {"rank 1"}}},
                    .outliers = {{{2}, "c", 3, "driver 570.86 (580.95)"}}}};
 }
 
@@ -201,6 +201,7 @@ TEST(Messages, KeepEachField) {
   EXPECT_EQ(finish.end.gang.past_attempts.at(1).reason, "node lost");
   EXPECT_TRUE(finish.end.gang.past_attempts.at(1).is_loss);
   EXPECT_FALSE(finish.end.gang.past_attempts.at(0).is_loss);
+  EXPECT_EQ(finish.end.gang.past_attempts.at(1).also_failed, std::vector<std::string>{"rank 1"});
   EXPECT_EQ(finish.end.first_failure->status, ExitStatus::signalled(11, true));
   EXPECT_EQ(finish.end.first_failure->last_lines, some_failure().last_lines);
   EXPECT_EQ(finish.end.first_failure->error_message, some_failure().error_message);
@@ -431,7 +432,7 @@ TEST(Messages, AreShortenedToTheirLimits) {
     end.first_failure = failure;
     end.reason = huge;
     end.gang.slowest.assign(100, {{0}, huge, 0});
-    end.gang.past_attempts.assign(100, {0, huge});
+    end.gang.past_attempts.assign(100, {0, huge, false, {}, std::vector(100, huge)});
     Join join = some_join();
     join.job.job_id = join.job.mode = join.version = join.node.host = huge;
     for (const Message& message : {Message(join), Message(Stop{0, 15, huge, end})}) {

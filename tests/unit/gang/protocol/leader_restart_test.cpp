@@ -92,6 +92,21 @@ TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
   EXPECT_EQ(scenario.end->gang.past_attempts[0].reason, "rank 1 on node 0 (host-a) failed (exit code 9)");
 }
 
+TEST(Restart, KeepsTheOthersThatMayHaveFailedFirst) {
+  LeaderScenario scenario = running(restarting(job_of(2), 1), 2);
+  Failure other = failure_of(1);
+  other.last_lines = {"Traceback", "KeyError: 'x'"};
+  (void)scenario.receive(1, Failed{0, failure_of(3)});
+  (void)scenario.receive(0, AttemptOver{0, other, std::nullopt});
+  (void)scenario.receive(1, AttemptOver{0, failure_of(3), std::nullopt});
+  (void)scenario.fail_all(1);
+
+  ASSERT_EQ(scenario.end->gang.past_attempts.size(), 1U);
+  const auto& past = scenario.end->gang.past_attempts[0];
+  ASSERT_EQ(past.also_failed.size(), 1U);
+  EXPECT_NE(past.also_failed[0].find(" on node "), std::string::npos) << past.also_failed[0];
+}
+
 TEST(Restart, CountsNoRestartThatIsOlderThanTheWindow) {
   GangConfig config = restarting(job_of(2), 1);
   config.options.restarts.window = std::chrono::hours(1);
