@@ -300,6 +300,13 @@ gang::AttemptOver AttemptResults::over() const {
   for (Failure& asked : asked_with_an_error()) {
     over.also_failed.add(std::move(asked));
   }
+  for (std::size_t i = 0; from_.supervisor.has_notice() && i < from_.plan.workers.size(); ++i) {
+    const WorkerOutcome outcome = from_.supervisor.outcome(i);
+    const bool has_erred = outcome == WorkerOutcome::Failed || erred_when_asked(outcome, from_.supervisor.status(i));
+    if (has_erred && !from_.plan.workers[i].is_unranked) {
+      over.erred_after_notice.push_back(from_.plan.workers[i].global_rank.value);
+    }
+  }
   return over;
 }
 

@@ -129,6 +129,8 @@ struct AttemptOver {
   std::optional<bool> made_progress;  ///< what --progress-file shows; empty: no such file
   bool gave_up = false;               ///< except for processes that could not be killed
   OtherFailures also_failed{};        ///< failures besides the first one of this node
+  /// Ranks that ended with an error of their own after a notice: they may not have saved.
+  std::vector<int> erred_after_notice{};
 };
 /// No process of the attempt is alive or can be killed, but output may still have to be shown. AttemptOver follows.
 struct WorkersGone {};

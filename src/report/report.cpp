@@ -35,18 +35,11 @@ const char* name_of(WorkerOutcome outcome) {
   return "";
 }
 
-/// True for a worker that ended with an error code of its own after the notice of a suspended job: it may not have saved.
-bool erred_after_notice(const Outcome& outcome, const WorkerResult& worker) {
-  constexpr int kLeastCodeOfSignal = 128;  // a handler may exit as a shell would
-  const int code = worker.status ? worker.status->shell_code() : 0;
-  const bool is_answer = worker.outcome == WorkerOutcome::Stopped && outcome.end.verdict == Verdict::Suspended;
-  return is_answer && code > 0 && code <= kLeastCodeOfSignal;
-}
-
 ProcessNames names_with(const Outcome& outcome, WorkerOutcome wanted) {
   ProcessNames names;
   for (const WorkerResult& worker : outcome.workers) {
-    const auto shown = erred_after_notice(outcome, worker) ? WorkerOutcome::Failed : worker.outcome;
+    const bool has_erred = outcome.end.verdict == Verdict::Suspended && erred_when_asked(worker.outcome, worker.status);
+    const auto shown = has_erred ? WorkerOutcome::Failed : worker.outcome;
     if (shown == wanted) {
       names.add(worker);
     }
@@ -57,6 +50,19 @@ ProcessNames names_with(const Outcome& outcome, WorkerOutcome wanted) {
 void add_ranks(std::vector<ReportLine>& lines, const Outcome& outcome, WorkerOutcome wanted, const std::string& what) {
   if (const auto names = names_with(outcome, wanted); names.size() > 0) {
     lines.push_back({Level::Warning, what + ": " + names.describe()});
+  }
+}
+
+/// Adds the ranks of all nodes that may not have saved.
+void add_erred_after_notice(std::vector<ReportLine>& lines, const Outcome& outcome) {
+  ProcessNames names = names_with(outcome, WorkerOutcome::Failed);
+  for (const int rank : outcome.end.erred_after_notice) {
+    WorkerResult erred;
+    erred.global_rank = GlobalRank{rank};
+    names.add(erred);
+  }
+  if (names.size() > 0) {
+    lines.push_back({Level::Warning, "ended with an error after the notice: " + names.describe()});
   }
 }
 
@@ -269,7 +275,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
   add_other_failures(lines, end);
   add_evidence(lines, outcome.evidence);
   if (is_suspended) {
-    add_ranks(lines, outcome, WorkerOutcome::Failed, "ended with an error after the notice");
+    add_erred_after_notice(lines, outcome);
   }
   add_ranks(lines, outcome, WorkerOutcome::Stopped, "stopped by muster");
   add_ranks(lines, outcome, WorkerOutcome::Succeeded, "succeeded");

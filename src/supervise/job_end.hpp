@@ -176,7 +176,8 @@ struct JobEnd {
   std::string reason;  ///< a few words, such as "worker failed"
   std::optional<Failure> first_failure;
   OtherFailures also_failed{};
-  std::optional<int> stop_signal;  ///< the signal from outside that ended the job
+  std::vector<int> erred_after_notice{};  ///< global ranks, on all nodes, of a suspended job
+  std::optional<int> stop_signal;         ///< the signal from outside that ended the job
   /// Rank 0 had exited with 0 before the first failure: with PyTorch, its store is gone since then.
   bool rank_zero_had_ended = false;
   /// The first of the failed rank's role, where that rank shows only that a peer was gone; else empty.

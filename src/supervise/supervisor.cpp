@@ -17,6 +17,12 @@ std::chrono::milliseconds time_to_save(std::chrono::milliseconds limit) {
   return std::max(limit - margin - kLastGrace, milliseconds(0));
 }
 
+bool erred_when_asked(WorkerOutcome outcome, const std::optional<ExitStatus>& status) {
+  constexpr int kLeastCodeOfSignal = 128;  // a handler may exit as a shell would
+  const int code = status ? status->shell_code() : 0;
+  return outcome == WorkerOutcome::Stopped && code > 0 && code <= kLeastCodeOfSignal;
+}
+
 namespace {
 
 WorkerOutcome outcome_of(const WorkerEnded& ended) {

@@ -109,6 +109,9 @@ enum class WorkerOutcome {
   Stopped,  ///< ended after muster had asked it to
 };
 
+/// True for a worker that was asked to end, and ended with an error code of its own: it may not have saved.
+bool erred_when_asked(WorkerOutcome outcome, const std::optional<ExitStatus>& status);
+
 /// The outcome of the attempt as far as this node knows; the outcome of the job is a JobEnd.
 struct AttemptOutcome {
   Verdict verdict = Verdict::Succeeded;
@@ -136,6 +139,8 @@ class Supervisor {
   bool is_running_normally() const { return state_ == State::Running || state_ == State::Sweeping; }
   bool is_finished() const { return state_ == State::Finished; }
   bool has_living_workers() const { return alive_ > 0; }
+  /// The workers were told to save, and may end by themselves.
+  bool has_notice() const { return has_notice_; }
   AttemptOutcome conclusion() const;
   WorkerOutcome outcome(std::size_t worker) const { return outcomes_[worker]; }
   /// The failed workers, in the order in which they ended. `exited_before_stop` is set for the first failure, and for

@@ -102,3 +102,23 @@ def test_a_stop_on_any_node_ends_all(trainings, muster):
     assert muster.run("stop", f"--job={job.jobs[1].guard()}", "--grace=0.5").code == 0
 
     job.assert_codes(143)
+
+
+def test_all_nodes_name_the_ranks_that_erred_after_a_notice_by_signal(gang, muster):
+    script = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: sys.exit('ValueError: cannot save'))\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(0.05)\n"
+    )
+    job = gang(2, "--tell-workers-by=USR1", command=[sys.executable, "-c", script])
+    job.start_all()
+    for one in job.jobs.values():
+        one.out.wait_for("ready")
+
+    assert muster.run("suspend", f"--job={job.jobs[0].guard()}").code == 0
+
+    job.assert_codes(85)
+    for one in job.jobs.values():
+        assert one.said_about("ended with an error after the notice: ranks 0-1")
+        assert "no worker ended with exit code 0 or said that it had saved" in one.said[-1]

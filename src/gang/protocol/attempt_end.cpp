@@ -355,7 +355,7 @@ void AttemptEnd::on_tick(Instant now) {
     end_attempt(std::move(end), SIGTERM, now);
   }
   if (gang_.state == LeaderState::Running && now >= suspension_.deadline().value_or(Instant::max())) {
-    end_suspended(suspension_.at_deadline(now), now, suspension_.kind_at_deadline());
+    end_suspended(suspension_.at_deadline(now), now, suspension_.kind());
   }
   if (gang_.state == LeaderState::Resting && now >= rest_until_) {
     rendezvous_.gather(now);

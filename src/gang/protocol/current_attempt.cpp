@@ -20,6 +20,7 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   first_failure_.reset();
   failures_.clear();
   other_failures_ = {};
+  erred_.clear();
   made_progress_.reset();
   reason_.clear();
   is_logged_here_ = false;

@@ -57,6 +57,9 @@ class CurrentAttempt {
   void rank_failures();
   const std::optional<Failure>& first_failure() const { return first_failure_; }
   const OtherFailures& other_failures() const { return other_failures_; }
+  /// Records the ranks of a node that ended with an error after a notice.
+  void note_erred_after_notice(const std::vector<int>& ranks) { erred_.insert(ranks.begin(), ranks.end()); }
+  std::vector<int> erred_after_notice() const { return {erred_.begin(), erred_.end()}; }
 
   /// Records what --progress-file shows on one node. Progress of any node counts.
   void note_progress(std::optional<bool> made_progress);
@@ -86,6 +89,7 @@ class CurrentAttempt {
   std::optional<Failure> first_failure_;
   std::vector<Failure> failures_;  ///< first failures of nodes, in the order of arrival
   OtherFailures other_failures_;
+  std::set<int> erred_;
   std::optional<bool> made_progress_;
   bool is_logged_here_ = false;
   bool is_scaling_up_ = false;

@@ -19,7 +19,9 @@ void Goodbye::conclude(JobEnd end, Instant now) {
     end.left_early = gang_.attempt.left_before(*end.first_failure);
   }
   end = gang_.recorded(std::move(end));
-  if (end.verdict != Verdict::Suspended) {  // after a suspension, ranks fail only because another rank has left
+  if (end.verdict == Verdict::Suspended) {
+    end.erred_after_notice = gang_.attempt.erred_after_notice();
+  } else {  // after a suspension, ranks fail only because another rank has left
     end.also_failed = gang_.attempt.other_failures();
   }
   if (!end.first_failure) {

@@ -107,6 +107,7 @@ inline constexpr Text kKey{.most = kMostKeyBytes};
 inline constexpr Optional<List<Text>> kKeys{{kMostKeys, Keep::First, kKey}};
 inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
 inline constexpr Optional<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
+inline constexpr Optional<List<Integer>> kErredRanks{{4'096, Keep::First, kRank}};
 inline constexpr Optional<List<Integer>> kHungRanks{{4'096, Keep::First, kRank}};
 inline constexpr Tail kPieceBytes{kMostPieceBytes};
 
@@ -196,6 +197,7 @@ void describe(auto& io, JobEnd& end) {
   io("reason", end.reason, kSentence);
   io("first_failure", end.first_failure, Object{});
   io("also_failed", end.also_failed, Optional<Object>{});
+  io("erred_after_notice", end.erred_after_notice, kErredRanks);
   io("stop_signal", end.stop_signal, kSignal);
   io("rank_zero_had_ended", end.rank_zero_had_ended, Flag{});
   io("left_early", end.left_early, Object{});
@@ -284,6 +286,7 @@ void describe(auto& io, AttemptOver& ended) {
   io("made_progress", ended.made_progress, Flag{});
   io("gave_up", ended.gave_up, Flag{});
   io("also_failed", ended.also_failed, Optional<Object>{});
+  io("erred_after_notice", ended.erred_after_notice, kErredRanks);
 }
 
 void describe(auto& io, StopFromAgent& asked) {

@@ -33,7 +33,8 @@ class Suspension {
   std::string note_all_succeeded();
   /// Failures since the notice are judged when all nodes have ended.
   std::string at_deadline(Instant now) const;
-  EndKind kind_at_deadline() const { return has_departed_ ? EndKind::Suspended : EndKind::Unsaved; }
+  /// Of an end without a process that has just saved: nobody may have.
+  EndKind kind() const { return has_departed_ ? EndKind::Suspended : EndKind::Unsaved; }
   /// All workers of all nodes have exited by themselves.
   std::string after_all_have_ended(Instant now) const;
 

@@ -65,7 +65,20 @@ TEST(Suspend, EndsWhenAllHaveEndedSomehow) {
 
   (void)scenario.receive(1, AttemptOver{0, failure_of(3), std::nullopt});
   EXPECT_EQ(scenario.end->exit_code, 85) << "rank 3 lost its peers, which had saved";
+  EXPECT_EQ(scenario.end->kind, EndKind::Suspended);
   EXPECT_EQ(scenario.end->also_failed.count, 0);
+}
+
+TEST(Suspend, SaysThatNobodyMayHaveSavedWhereAllErred) {
+  LeaderScenario scenario = noticed();
+  AttemptOver erred;
+  erred.erred_after_notice = {3};
+  (void)scenario.receive(0, AttemptOver{});
+  (void)scenario.receive(1, erred);
+
+  EXPECT_EQ(scenario.end->exit_code, 85);
+  EXPECT_EQ(scenario.end->kind, EndKind::Unsaved);
+  EXPECT_EQ(scenario.end->erred_after_notice, std::vector<int>{3});
 }
 
 TEST(Suspend, KillsAtTheDeadline) {
