@@ -398,7 +398,7 @@ std::string JobControl::describe_delivery() const {
   return written + (is_flag_read_ ? "; a worker of this node asks for it"
                                   : "; no worker of this node has asked through the library yet, and a program that "
                                     "looks for the file is not seen; a job that is started with --tell-workers-by USR1 "
-                                    "gets a signal, too");
+                                    "or TERM gets a signal, too");
 }
 
 }  // namespace muster
