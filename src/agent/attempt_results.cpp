@@ -179,6 +179,7 @@ Failure AttemptResults::worker_failure(std::size_t worker) const {
                                                                          : "";
   failure.error_message = from_.preparation.error_files().message(worker);
   failure.last_lines = from_.streams.last_lines(worker);
+  failure.has_joined_streams = from_.streams.connection_of(worker).is_joined;
   if (failure.status && !is_crash(*failure.status)) {  // what came before a crash is another matter
     failure.error_at = from_.streams.error_since(worker, from_.workers.ended(worker) - kErrorBeforeEnd);
   }
@@ -215,6 +216,7 @@ std::optional<NetworkCache> find_network_cache(const std::string& last_output,
 std::vector<std::string> AttemptResults::hints_for(const Failure& failure, std::size_t worker) const {
   EndFacts facts;
   facts.status = *failure.status;
+  facts.node = describe_node(failure.node, failure.host);
   facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
   facts.use = from_.workers.use(worker);
   const MemoryGroup& group = from_.run.memory_group;

@@ -179,7 +179,7 @@ void add_failure(std::vector<ReportLine>& lines, const JobEnd& end) {
     error("its error file says: " + failure.error_message);
   }
   if (!failure.last_lines.empty()) {
-    error("the last lines of its standard error:");
+    error(failure.has_joined_streams ? "its last lines:" : "the last lines of its standard error:");
   }
   for (const std::string& line : failure.last_lines) {
     error("  | " + line);

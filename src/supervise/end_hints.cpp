@@ -146,9 +146,8 @@ std::vector<std::string> end_hints(const EndFacts& facts) {
     hints.push_back(std::move(hint));
   }
   if (facts.last_output.find("No space left on device") != std::string::npos) {
-    hints.push_back(
-        "its last lines mention a full disk: make room where it writes ('df -h' on this node), or let it "
-        "write elsewhere");
+    hints.push_back("its last lines mention a full disk: make room where it writes ('df -h' on " + facts.node +
+                    "), or let it write elsewhere");
   }
   const auto& memory = facts.use.limits.address_space;
   if (memory && is_about_memory(facts.last_output)) {

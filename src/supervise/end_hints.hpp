@@ -44,6 +44,7 @@ struct NetworkCache {
 /// The facts about the end of a process.
 struct EndFacts {
   ExitStatus status = ExitStatus::exited(0);
+  std::string node;  ///< on which it ran: "node 0 (node-a)"
   std::string last_output;
   ProcessUse use;
   std::optional<OomKills> oom_kills;  ///< of its memory cgroup; empty: not readable

@@ -60,7 +60,7 @@ struct Failure {
   /// after its early exit, or what shows that it hung; else empty.
   std::string start_error;
   std::string error_message;            ///< from its error file; empty: none
-  std::vector<std::string> last_lines;  ///< of its standard error
+  std::vector<std::string> last_lines;  ///< of its standard error, see also `has_joined_streams`
   bool is_early_exit = false;           ///< it exited with 0 while others ran on, which was forbidden
   bool knows_order = true;              ///< false: others ended so close to it that it may not be the first
   std::string label{};                  ///< its name beside the rank, such as "ps 1"; usually empty
@@ -74,6 +74,7 @@ struct Failure {
   std::vector<std::string> hints{};  ///< facts that only its node knows about its end, in sentences
   /// When it wrote the error that ended it, for its own node, which alone can compare it; empty: it wrote none.
   std::optional<ReadMoment> error_at{};
+  bool has_joined_streams = false;  ///< its standard output is the same pipe or terminal as its standard error
   bool wrote_first = false;  ///< it wrote its error before the others that may have been first, and looks as they do
 
   bool operator==(const Failure&) const = default;

@@ -220,6 +220,18 @@ def test_both_streams_keep_their_order_on_one_console(muster, count):
         assert lines == [f"{prefix}{number}" for number in range(1000)]
 
 
+def test_lines_of_both_streams_are_not_called_standard_error(muster):
+    fails = ["--nproc-per-node=1", "--", "sh", "-c", "echo step 1; echo broken >&2; exit 3"]
+
+    joined = muster.run(*fails, stderr=subprocess.STDOUT)
+    at = joined.out.lines.index("muster: its last lines:")
+    assert joined.out.lines[at + 1 : at + 3] == ["muster:   | step 1", "muster:   | broken"]
+
+    apart = muster.run(*fails)
+    at = apart.said.index("the last lines of its standard error:")
+    assert apart.said[at + 1] == "  | broken"
+
+
 def test_both_streams_keep_their_order_in_a_shared_log_file(muster):
     options = ["--mode=msrun", "--nproc-per-node=1", "--log-dir=logs", "--redirects=3"]
     job = muster.run(*options, "--", "sh", "-c", ALTERNATES)

@@ -136,6 +136,7 @@ void describe(auto& io, Failure& failure) {
   io("is_unkillable", failure.is_unkillable, Optional<Flag>{});
   io("was_asked", failure.was_asked, Optional<Flag>{});
   io("wrote_first", failure.wrote_first, Optional<Flag>{});
+  io("has_joined_streams", failure.has_joined_streams, Optional<Flag>{});
   io("hints", failure.hints, kHints);
 }
 

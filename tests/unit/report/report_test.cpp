@@ -155,6 +155,27 @@ TEST(DescribeOutcome, SaysProbablyWhereOthersMayHaveFailedFirst) {
   EXPECT_EQ(lines[3], "  | Connection reset by peer");
 }
 
+TEST(DescribeOutcome, DoesNotTakeJoinedStreamsForStandardError) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end.first_failure->last_lines = {"step 1", "ValueError: x"};
+  outcome.end.first_failure->has_joined_streams = true;
+
+  EXPECT_EQ(texts_of(outcome)[1], "its last lines:");
+}
+
+TEST(DescribeOutcome, NamesTheRanksOfAllNodesThatErredAfterANotice) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end =
+      make_end(EndKind::Unsaved, "suspended (muster suspend): all processes had ended 0.10 s after the notice");
+  outcome.end.erred_after_notice = {2, 40};
+  for (WorkerResult& worker : outcome.workers) {
+    worker.outcome = WorkerOutcome::Succeeded;
+  }
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(std::ranges::count(lines, "ended with an error after the notice: ranks 2, 40"), 1);
+}
+
 TEST(DescribeOutcome, SaysWhoWroteItsErrorFirst) {
   Outcome outcome = failure(ExitStatus::exited(1));
   outcome.end.first_failure->knows_order = false;

@@ -101,9 +101,10 @@ TEST(EndHints, NamesAFilterOfSystemCalls) {
 TEST(EndHints, SaysWhereToLookAfterAFullDisk) {
   EndFacts facts;
   facts.status = ExitStatus::exited(1);
+  facts.node = "node 0 (node-a)";
   facts.last_output = "OSError: [Errno 28] No space left on device";
-  EXPECT_EQ(end_hints(facts), Hints{"its last lines mention a full disk: make room where it writes ('df -h' on this "
-                                    "node), or let it write elsewhere"});
+  EXPECT_EQ(end_hints(facts), Hints{"its last lines mention a full disk: make room where it writes ('df -h' on node "
+                                    "0 (node-a)), or let it write elsewhere"});
 }
 
 TEST(EndHints, NamesTheLimitOfMemoryToWhomeverSpeaksOfMemory) {
