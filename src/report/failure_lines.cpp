@@ -97,8 +97,7 @@ bool is_alike(const Failure& one, const Failure& other) {
 }
 
 /// Groups the listed failures of which `is_wanted` is true.
-template <typename IsWanted>
-std::vector<AlikeFailures> group_alike(const std::vector<Failure>& listed, const IsWanted& is_wanted) {
+std::vector<AlikeFailures> group_alike(const std::vector<Failure>& listed, const auto& is_wanted) {
   std::vector<AlikeFailures> groups;
   for (const Failure& failure : listed) {
     if (!is_wanted(failure)) {
@@ -140,13 +139,9 @@ bool has_same_lines(const Failure& first, const Failure& other) {
 
 /// Adds ranks that had written an error of their own when they were asked to end: the reason may stand there.
 void add_asked(std::vector<ReportLine>& lines, const JobEnd& end) {
-  constexpr int kShown = 3;
-  int shown = 0;
+  constexpr std::size_t kShown = 3;
   const auto groups = group_alike(end.also_failed.listed, [](const Failure& other) { return other.was_asked; });
-  for (const AlikeFailures& alike : groups) {
-    if (shown++ >= kShown) {
-      break;
-    }
+  for (const AlikeFailures& alike : std::span(groups).first(std::min(groups.size(), kShown))) {
     const bool is_one = alike.size() == 1;
     const std::string who = describe_places(alike) + (is_one ? ", which was" : ", which were") + " only asked to end, ";
     if (has_same_lines(*end.first_failure, *alike.front())) {
