@@ -194,10 +194,13 @@ OwnNames own_names(const Snapshot& snapshot) {
   return own;
 }
 
+bool has_pod_names(const Table& table) {
+  return std::ranges::any_of(table.instances, [](const Instance& instance) { return !instance.pod_name.empty(); });
+}
+
 Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   Search search(file.table);
-  const bool has_names =
-      std::ranges::any_of(file.table.instances, [](const Instance& instance) { return !instance.pod_name.empty(); });
+  const bool has_names = has_pod_names(file.table);
   auto found = has_names ? search.by_names(own.pods, has_pod_name) : std::nullopt;
   found = found || !has_names ? found : search.by_index(own);
   found = found ? found : search.by_names(own.addresses, has_address);

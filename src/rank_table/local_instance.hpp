@@ -30,6 +30,9 @@ OwnNames own_names(const Snapshot& snapshot);
 /// the table's content; never defaults to the first instance.
 [[nodiscard]] Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own);
 
+/// True where an instance has the name of its pod.
+bool has_pod_names(const Table& table);
+
 /// Devices of an instance. `ranks`, by instance and device, replace the table's unless empty.
 std::vector<Device> devices_of(const Table& table, std::size_t instance, const std::vector<int>& ranks = {});
 

@@ -47,10 +47,6 @@ std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
   return devices;
 }
 
-int count_ranks_below(int rank, const std::vector<Device>& devices) {
-  return static_cast<int>(std::ranges::count_if(devices, [&](const Device& device) { return device.rank < rank; }));
-}
-
 std::string node(std::size_t index) {
   return "node " + std::to_string(index);
 }
@@ -208,21 +204,11 @@ RouteDecision decide_route(const std::vector<RouteVote>& votes) {
 }
 
 std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& positions) {
-  std::vector<int> first(positions.size() + 1);  // the first rank of each position
+  std::vector<std::size_t> instances(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    first[static_cast<std::size_t>(positions[i]) + 1] = static_cast<int>(table.instances[i].devices.size());
+    instances[static_cast<std::size_t>(positions[i])] = i;
   }
-  for (std::size_t i = 1; i < first.size(); ++i) {
-    first[i] += first[i - 1];
-  }
-  std::vector<int> ranks;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const auto& devices = table.instances[i].devices;
-    for (const Device& device : devices) {
-      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + count_ranks_below(device.rank, devices));
-    }
-  }
-  return ranks;
+  return ranks_in_order(table, instances);
 }
 
 }  // namespace muster::rank_table

@@ -39,11 +39,6 @@ std::string source_of(const Cluster& cluster, const std::string& field) {
   return field + (at == cluster.decisions.end() ? "" : " (" + at->source + ")");
 }
 
-bool has_pod_names(const TableFile& file) {
-  const auto& instances = file.table.instances;
-  return std::ranges::any_of(instances, [](const Instance& instance) { return !instance.pod_name.empty(); });
-}
-
 /// Compares the numbers of nodes. Tasks placed by a platform are not nodes of a table, and a job that counts workers
 /// does not count nodes. A table without pod names lists servers, each of which may have several nodes.
 Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
@@ -53,7 +48,7 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
                    {*job.total_slots, from_variable(source_of(cluster, "slots.total"))});
   }
   const int nodes = count_nodes(file);
-  const bool is_enough = nodes >= job.least_nodes || (nodes > 0 && !has_pod_names(file));
+  const bool is_enough = nodes >= job.least_nodes || (nodes > 0 && !rank_table::has_pod_names(file.table));
   if (cluster.share || job.total_slots || (is_enough && nodes <= job.most_nodes)) {
     return {};
   }
@@ -132,7 +127,7 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
   }
   const bool is_part = left.size() < all.size();
   const bool has_fewer = is_stated(cluster.slots_from) && cluster.node.slots < static_cast<int>(all.size());
-  const bool shares = !has_pod_names(file) &&  // several pods have this server
+  const bool shares = !rank_table::has_pod_names(file.table) &&  // several pods have this server
                       (cluster.job.total_slots ? has_fewer : count_nodes(file) < cluster.job.least_nodes);
   if (left.empty() || (is_part && !shares)) {
     return hidden(input, file, own);

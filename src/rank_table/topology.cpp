@@ -3,6 +3,7 @@
 
 #include "base/display_text.hpp"
 #include "base/encoding.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "rank_table/layout.hpp"
 #include "rank_table/read.hpp"
@@ -154,27 +155,6 @@ void sort_by_groups(Nodes& nodes) {
   std::ranges::transform(keyed, nodes.begin(), [](auto& one) { return std::move(one.second); });
 }
 
-/// Numbers the nodes' devices in the order of `nodes`; the result is in the order of the table.
-std::vector<int> number(const Table& table, const Nodes& nodes) {
-  std::vector<std::vector<int>> ranks(table.instances.size());
-  int next = 0;
-  for (const Node& node : nodes) {
-    const auto& devices = table.instances[node.instance].devices;
-    std::vector<std::size_t> order(devices.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t device) { return devices[device].rank; });
-    ranks[node.instance].resize(devices.size());
-    for (const std::size_t device : order) {
-      ranks[node.instance][device] = next++;
-    }
-  }
-  std::vector<int> all;
-  for (const auto& of_instance : ranks) {
-    all.insert(all.end(), of_instance.begin(), of_instance.end());
-  }
-  return all;
-}
-
 std::vector<int> ranks_of(const Table& table) {
   std::vector<int> ranks;
   for (const Instance& instance : table.instances) {
@@ -247,6 +227,26 @@ Result<SwitchPaths> read_switches(std::string_view text, const std::string& name
   return paths;
 }
 
+std::vector<int> ranks_in_order(const Table& table, const std::vector<std::size_t>& instances) {
+  std::vector<std::vector<int>> ranks(table.instances.size());
+  int next = 0;
+  for (const std::size_t instance : instances) {
+    const auto& devices = table.instances[instance].devices;
+    std::vector<std::size_t> order(devices.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t device) { return devices[device].rank; });
+    ranks[instance].resize(devices.size());
+    for (const std::size_t device : order) {
+      ranks[instance][device] = next++;
+    }
+  }
+  std::vector<int> all;
+  for (const auto& of_instance : ranks) {
+    all.insert(all.end(), of_instance.begin(), of_instance.end());
+  }
+  return all;
+}
+
 Result<RingOrder> order_ring(const Table& table, const SwitchPaths& paths, const std::string& name) {
   const auto found = TRY(find_nodes(table, paths, name));
   RingOrder order{ranks_of(table)};
@@ -258,7 +258,7 @@ Result<RingOrder> order_ring(const Table& table, const SwitchPaths& paths, const
   Nodes nodes = found;
   std::ranges::stable_sort(nodes, [](const Node& one, const Node& other) { return one.least_rank < other.least_rank; });
   sort_by_groups(nodes);
-  std::vector<int> ranks = number(table, nodes);
+  std::vector<int> ranks = ranks_in_order(table, mapped(nodes, &Node::instance));
   order.hops_before = count_hops(*before, found);
   order.hops_after = count_hops(*instances_by_rank(table, ranks), found);
   if (order.hops_after < order.hops_before) {

@@ -11,6 +11,10 @@
 
 namespace muster::rank_table {
 
+/// Gives consecutive ranks to the devices of these instances, in this order, and within an instance in the order of
+/// their ranks. The result is in the order of the table.
+std::vector<int> ranks_in_order(const Table& table, const std::vector<std::size_t>& instances);
+
 /// Reads one line for each node, "gpu-0 core/spine-1/leaf-3"; # starts a comment. `name` is the text's name in
 /// errors.
 [[nodiscard]] Result<SwitchPaths> read_switches(std::string_view text, const std::string& name);
