@@ -231,22 +231,22 @@ std::string_view address_in_layers(const json::object& rank) {
   return address;
 }
 
-class TableMaker {
- public:
-  TableMaker(const Layout& layout, Breaches& breaches) : layout_(layout), breaches_(breaches) {}
+struct TableMaker {
+  const Layout& layout;
+  Breaches& breaches;
+  int next_rank = 0;
 
   Table make() {
     Table table;
-    table.form = layout_.form;
-    table.instances.reserve(layout_.instances.size());
-    for (const InstancePlace& place : layout_.instances) {
+    table.form = layout.form;
+    table.instances.reserve(layout.instances.size());
+    for (const InstancePlace& place : layout.instances) {
       table.instances.push_back(make_instance(place));
     }
-    table.size = next_rank_;
+    table.size = next_rank;
     return table;
   }
 
- private:
   Instance make_instance(const InstancePlace& place) {
     const json::object& object = *place.instance;
     Instance instance;
@@ -266,13 +266,13 @@ class TableMaker {
 
   Device make_device(const DevicePlace& place) {
     Device device;
-    device.rank = next_rank_++;
-    if (layout_.form != Form::Groups) {
+    device.rank = next_rank++;
+    if (layout.form != Form::Groups) {
       device.rank = number(*place.ranked, "rank_id", place_of_rank(place), kInvalidTable);
     }
     device.id = number(*place.device, "device_id", place.place, kLogOnly);
     device.addresses =
-        layout_.form == Form::Version2 ? address_in_layers(*place.device) : text_of(*place.device, "device_ip");
+        layout.form == Form::Version2 ? address_in_layers(*place.device) : text_of(*place.device, "device_ip");
     device.super_device_id = plain_text(*place.device, "super_device_id");
     return device;
   }
@@ -281,20 +281,16 @@ class TableMaker {
     const json::value* value = object.if_contains(key);
     const auto number = number_of(value);
     if (!number) {
-      breaches_.add(path_of(layout_.form, place, key), value, "a number from 0", code);
+      breaches.add(path_of(layout.form, place, key), value, "a number from 0", code);
     }
     return number.value_or(-1);
   }
-
-  const Layout& layout_;
-  Breaches& breaches_;
-  int next_rank_ = 0;
 };
 
 }  // namespace
 
 Table make_table(const json::object& root, const Layout& layout, Breaches& breaches) {
-  Table table = TableMaker(layout, breaches).make();
+  Table table = TableMaker{layout, breaches}.make();
   add_super_pods(root, table);
   return table;
 }

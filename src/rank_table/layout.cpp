@@ -121,35 +121,33 @@ void join_hosts(Layout& layout) {
   layout.instances = std::move(joined);
 }
 
-class LayoutMaker {
- public:
-  LayoutMaker(json::object& root, Breaches& breaches) : root_(root), breaches_(breaches) {
-    layout_.form = form_of(root);
-  }
+struct LayoutMaker {
+  json::object& root;
+  Breaches& breaches;
+  Layout layout{form_of(root), {}};
 
   Layout make() {
-    if (layout_.form == Form::Version2) {
+    if (layout.form == Form::Version2) {
       add_ranks();
-    } else if (layout_.form == Form::Version1 || layout_.form == Form::SuperPods) {
-      for_each(root_, "server_list", &Place::instance, {},
+    } else if (layout.form == Form::Version1 || layout.form == Form::SuperPods) {
+      for_each(root, "server_list", &Place::instance, {},
                [this](json::object& server, const Place& place) { add_instance(server, place, "device"); });
     } else {
-      for_each(root_, "group_list", &Place::group, {},
+      for_each(root, "group_list", &Place::group, {},
                [this](json::object& group, const Place& place) { add_group(group, place); });
     }
-    if (layout_.form == Form::Standard) {
-      join_hosts(layout_);
+    if (layout.form == Form::Standard) {
+      join_hosts(layout);
     }
-    return std::move(layout_);
+    return std::move(layout);
   }
 
- private:
   /// Calls `function` with each object that `parent` lists under `key`, and its place, in which `index` counts.
   template <typename Function>
   void for_each(json::object& parent, std::string_view key, int Place::*index, Place place, const Function& function) {
     json::array* list = array_of(parent, key);
     if (list == nullptr) {
-      breaches_.add(path_of(layout_.form, place, key), parent.if_contains(key), "a list", kInvalidTable);
+      breaches.add(path_of(layout.form, place, key), parent.if_contains(key), "a list", kInvalidTable);
       return;
     }
     for (json::value& item : *list) {
@@ -157,13 +155,13 @@ class LayoutMaker {
       if (json::object* object = item.if_object()) {
         function(*object, place);
       } else {
-        breaches_.add(path_of(layout_.form, place), &item, "an object", kInvalidTable);
+        breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
       }
     }
   }
 
   void add_instance(json::object& object, const Place& place, std::string_view key) {
-    std::vector<DevicePlace>& devices = layout_.instances.emplace_back(InstancePlace{&object, place, {}}).devices;
+    std::vector<DevicePlace>& devices = layout.instances.emplace_back(InstancePlace{&object, place, {}}).devices;
     for_each(object, key, &Place::device, place, [&](json::object& device, const Place& at) {
       devices.push_back({&device, &device, at});
     });
@@ -173,10 +171,10 @@ class LayoutMaker {
     if (number_of(group.if_contains("device_count")) == 0) {
       return;  // a role without devices
     }
-    const auto before = static_cast<std::ptrdiff_t>(layout_.instances.size());
+    const auto before = static_cast<std::ptrdiff_t>(layout.instances.size());
     for_each(group, "instance_list", &Place::instance, place,
              [this](json::object& instance, const Place& at) { add_instance(instance, at, "devices"); });
-    std::stable_sort(layout_.instances.begin() + before, layout_.instances.end(), is_before_in_group);
+    std::stable_sort(layout.instances.begin() + before, layout.instances.end(), is_before_in_group);
   }
 
   /// Form 2.0 has no host names: consecutive ranks belong to one host until a device id repeats, or the network of the
@@ -184,27 +182,23 @@ class LayoutMaker {
   void add_ranks() {
     std::string_view network;
     std::set<int> ids;
-    for_each(root_, "rank_list", &Place::instance, {}, [&](json::object& rank, const Place& place) {
+    for_each(root, "rank_list", &Place::instance, {}, [&](json::object& rank, const Place& place) {
       const int id = number_of(rank.if_contains("device_id")).value_or(-1);
-      if (layout_.instances.empty() || network != lowest_network(rank) || ids.contains(id)) {
-        layout_.instances.emplace_back(InstancePlace{&rank, place, {}});
+      if (layout.instances.empty() || network != lowest_network(rank) || ids.contains(id)) {
+        layout.instances.emplace_back(InstancePlace{&rank, place, {}});
         ids.clear();
       }
       network = lowest_network(rank);
       ids.insert(id);
-      layout_.instances.back().devices.push_back({&rank, &rank, place});
+      layout.instances.back().devices.push_back({&rank, &rank, place});
     });
   }
-
-  json::object& root_;
-  Breaches& breaches_;
-  Layout layout_;
 };
 
 }  // namespace
 
 Layout lay_out(json::object& root, Breaches& breaches) {
-  return LayoutMaker(root, breaches).make();
+  return LayoutMaker{root, breaches}.make();
 }
 
 // `super_pod_list` of form 1.2.

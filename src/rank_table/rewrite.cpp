@@ -63,55 +63,55 @@ void canonical_device(json::object& device) {
   }
 }
 
-class Rewriter {
- public:
-  Rewriter(json::object& root, Layout layout, const Table& table, const Changes& changes)
-      : root_(root), layout_(std::move(layout)), table_(table), changes_(changes) {}
+struct Rewriter {
+  json::object& root;
+  Layout layout;
+  const Table& table;
+  const Changes& changes;
 
   /// Consumes the document.
   std::string rewrite(std::size_t size) {
-    const bool has_groups = layout_.form == Form::Groups || layout_.form == Form::Standard;
+    const bool has_groups = layout.form == Form::Groups || layout.form == Form::Standard;
     set_ranks();
     if (has_groups) {
       return print(servers_of_groups(), size);
     }
-    if (layout_.form == Form::Version2) {
+    if (layout.form == Form::Version2) {
       make_canonical_ranks();
     } else {
       make_canonical_servers();
     }
-    return print(std::move(root_), size);
+    return print(std::move(root), size);
   }
 
- private:
   /// Writes the table's ranks, or their replacements.
   void set_ranks() {
-    const bool is_number = layout_.form == Form::Version2;
+    const bool is_number = layout.form == Form::Version2;
     std::size_t next = 0;
-    for (std::size_t i = 0; i < layout_.instances.size(); ++i) {
-      const auto& places = layout_.instances[i].devices;
+    for (std::size_t i = 0; i < layout.instances.size(); ++i) {
+      const auto& places = layout.instances[i].devices;
       for (std::size_t k = 0; k < places.size(); ++k, ++next) {
-        const int rank = next < changes_.ranks.size() ? changes_.ranks[next] : table_.instances[i].devices[k].rank;
+        const int rank = next < changes.ranks.size() ? changes.ranks[next] : table.instances[i].devices[k].rank;
         json::value& value = member_of(*places[k].device, "rank_id");
-        value = is_number ? json::value(rank) : json::value(std::to_string(rank), root_.storage());
+        value = is_number ? json::value(rank) : json::value(std::to_string(rank), root.storage());
       }
     }
   }
 
   /// Merges instances by `server_id`, in the order of their first occurrence.
   json::array merged_servers() {
-    json::array servers(root_.storage());
+    json::array servers(root.storage());
     std::map<std::string, std::size_t, std::less<>> found;
-    for (InstancePlace& place : layout_.instances) {
+    for (InstancePlace& place : layout.instances) {
       if (place.devices.empty()) {
         continue;
       }
       const std::string_view id = text_of(*place.instance, "server_id");
       const auto [at, is_first] = found.try_emplace(std::string(id), servers.size());
       if (is_first) {
-        json::object server(root_.storage());
+        json::object server(root.storage());
         server["server_id"] = id;
-        server["device"] = json::array(root_.storage());
+        server["device"] = json::array(root.storage());
         servers.push_back(std::move(server));
       }
       json::object& server = servers[at->second].get_object();
@@ -126,39 +126,39 @@ class Rewriter {
   }
 
   json::object servers_of_groups() {
-    json::object root(root_.storage());
+    json::object result(root.storage());
     json::array servers = merged_servers();
-    root["status"] = "completed";
-    root["version"] = "1.0";
-    root["server_count"] = std::to_string(servers.size());
-    root["server_list"] = std::move(servers);
+    result["status"] = "completed";
+    result["version"] = "1.0";
+    result["server_count"] = std::to_string(servers.size());
+    result["server_list"] = std::move(servers);
     // Without the lists that identify other forms, at any position.
     const Keys dropped = {"group_count",  "group_list",     "rank_list",     "super_pod_list", "group_name",
                           "device_count", "instance_count", "instance_list", "device_num",     "server_num"};
-    move_members(root_, root, dropped);
-    for_each_object(array_of(root_, "group_list"), [&](json::object& group) { move_members(group, root, dropped); });
-    return root;
+    move_members(root, result, dropped);
+    for_each_object(array_of(root, "group_list"), [&](json::object& group) { move_members(group, result, dropped); });
+    return result;
   }
 
   void make_canonical_servers() {
-    const bool has_pods = layout_.form == Form::SuperPods;
-    root_.emplace("status", "completed");
-    make_version(root_, has_pods ? "1.2" : "1.0");
-    root_.emplace("server_count", std::to_string(layout_.instances.size()));
-    make_text(root_, "server_count");
-    for (const InstancePlace& place : layout_.instances) {
+    const bool has_pods = layout.form == Form::SuperPods;
+    root.emplace("status", "completed");
+    make_version(root, has_pods ? "1.2" : "1.0");
+    root.emplace("server_count", std::to_string(layout.instances.size()));
+    make_text(root, "server_count");
+    for (const InstancePlace& place : layout.instances) {
       add_pod_address(*place.instance);
     }
-    for_each_device(layout_, [](const DevicePlace& place) { canonical_device(*place.device); });
-    for_each_object(array_of(root_, "super_pod_list"), [](json::object& pod) { make_text(pod, "super_pod_id"); });
+    for_each_device(layout, [](const DevicePlace& place) { canonical_device(*place.device); });
+    for_each_object(array_of(root, "super_pod_list"), [](json::object& pod) { make_text(pod, "super_pod_id"); });
   }
 
   void make_canonical_ranks() {
-    root_.emplace("status", "completed");
-    make_version(root_, "2.0");
-    root_.emplace("rank_count", table_.size);
-    make_number(root_, {"rank_count"});
-    for_each_device(layout_, [](const DevicePlace& place) {
+    root.emplace("status", "completed");
+    make_version(root, "2.0");
+    root.emplace("rank_count", table.size);
+    make_number(root, {"rank_count"});
+    for_each_device(layout, [](const DevicePlace& place) {
       make_number(*place.device, {"rank_id", "device_id", "local_id"});
       for_each_object(array_of(*place.device, "level_list"),
                       [](json::object& level) { make_number(level, {"net_layer"}); });
@@ -166,16 +166,11 @@ class Rewriter {
   }
 
   void add_pod_address(json::object& server) const {
-    const auto found = changes_.pod_addresses.find(std::string(text_of(server, "server_id")));
-    if (found != changes_.pod_addresses.end() && text_of(server, "pod_ip").empty()) {
+    const auto found = changes.pod_addresses.find(std::string(text_of(server, "server_id")));
+    if (found != changes.pod_addresses.end() && text_of(server, "pod_ip").empty()) {
       server["pod_ip"] = found->second;
     }
   }
-
-  json::object& root_;
-  Layout layout_;
-  const Table& table_;
-  const Changes& changes_;
 };
 
 }  // namespace
@@ -185,7 +180,7 @@ std::string rewrite(std::string text, const Table& table, const Changes& changes
   json::object root = parse_again(text, memory);
   const std::size_t size = std::exchange(text, {}).size();
   Breaches ignored(0);
-  return Rewriter(root, lay_out(root, ignored), table, changes).rewrite(size);
+  return Rewriter{root, lay_out(root, ignored), table, changes}.rewrite(size);
 }
 
 // Finds values that HCCL refuses as written, and that `rewrite` corrects.
