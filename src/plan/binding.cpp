@@ -7,6 +7,7 @@
 #include "plan/host_tasks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace muster {
@@ -26,11 +27,7 @@ CpuGroups group_by(const Topology& topology, const std::vector<int>& cpus, int C
   for (const int cpu : cpus) {
     groups[topology.cpus.at(cpu).*group].push_back(cpu);
   }
-  CpuGroups result;
-  for (auto& [name, members] : groups) {
-    result.push_back(std::move(members));
-  }
-  return result;
+  return mapped(groups, [](const auto& one) { return one.second; });
 }
 
 /// Localities on the same NUMA nodes: their number, and the number before this one.
@@ -139,19 +136,8 @@ Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topolog
   return cpus;
 }
 
-const char* name_of(NumaForm form) {
-  switch (form) {
-    case NumaForm::Socket:
-      return "socket";
-    case NumaForm::Exclusive:
-      return "exclusive";
-    case NumaForm::CoreComplex:
-      return "core-complex";
-    case NumaForm::Node:
-      break;
-  }
-  return "node";
-}
+/// The words for each `NumaForm`.
+constexpr std::array<const char*, 4> kNamesOfForms = {"node", "socket", "exclusive", "core-complex"};
 
 // Decides by the request.
 
@@ -240,8 +226,8 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& unit, std::size_t plac
     return refused(unit, "cannot be followed: " + locality.unknown);
   }
   binding.cpus = TRY(cpus_of_locality(*request.form, unit.topology, unit.localities, place, request.source));
-  binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name + " on NUMA node " +
-                describe_ranges(locality.nodes);
+  binding.how = request.source.name + ": " + kNamesOfForms.at(static_cast<std::size_t>(*request.form)) + ", " +
+                locality.name + " on NUMA node " + describe_ranges(locality.nodes);
   if (!request.cpu_list_variable.empty()) {
     binding.variables[request.cpu_list_variable] =
         "[" + join(binding.cpus, ", ") + "]";  // as Python writes it, for MindSpore

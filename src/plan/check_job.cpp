@@ -194,15 +194,9 @@ Result<> check_argument(const std::string& argument, const std::vector<std::stri
 }
 
 Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
-  std::set<std::string> parameters;
-  for (const Parameter& parameter : mode.parameters) {
-    parameters.insert(parameter.name);
-  }
-  std::set<std::string> roles;
-  for (const RoleTemplate& role : mode.roles) {
-    roles.insert(role.name);
-  }
-  const std::vector<std::string> known = placeholder_names(parameters, roles);
+  const auto parameters = mapped(mode.parameters, &Parameter::name);
+  const auto roles = mapped(mode.roles, &RoleTemplate::name);
+  const auto known = placeholder_names({parameters.begin(), parameters.end()}, {roles.begin(), roles.end()});
   for (const std::string& argument : job.program) {
     TRY(check_argument(argument, known));
   }
