@@ -167,9 +167,8 @@ std::optional<std::string> unpack(std::string_view packed) {
 }
 
 bool is_users(std::string_view name) {
-  return std::find(kOfOneNode.begin(), kOfOneNode.end(), name) == kOfOneNode.end() &&
-         std::none_of(kOfOthers.begin(), kOfOthers.end(),
-                      [&](std::string_view start) { return name.starts_with(start); });
+  return !contains(kOfOneNode, name) &&
+         std::ranges::none_of(kOfOthers, [&](std::string_view start) { return name.starts_with(start); });
 }
 
 }  // namespace

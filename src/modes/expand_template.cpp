@@ -80,18 +80,13 @@ class Expansion {
     static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
                                                     "roles", "files",    "services", "takes_given_port", "inputs"};
     TRY(all_of({check_fields(own, fields, "", place_), take_away(own), check_common(own)}));
-    merge_list(own, "parameters");
+    merge_field(own, "parameters");
     merge_roles(own);
-    merge_list(own, "files");
-    merge_list(own, "services");
-    merge_list(own, "inputs");
-    if (const json::value* const takes = own.if_contains("takes_given_port")) {
-      merge(root_["takes_given_port"] = nullptr, "/takes_given_port", *takes, "/takes_given_port");
+    for (const char* const field : {"files", "services", "inputs", "takes_given_port"}) {
+      merge_field(own, field);
     }
     root_.erase("mode");
-    if (const json::value* const mode = own.if_contains("mode")) {
-      merge(root_["mode"], "/mode", *mode, "/mode");
-    }
+    merge_field(own, "mode");
     return YamlDocument{std::move(root_), std::move(lines_)};
   }
 
@@ -123,8 +118,9 @@ class Expansion {
     return is_wrong ? place_.error(path_of("", kCommon), "must have fields of a role, but no name") : Result<>();
   }
 
-  /// Merges a list: a parameter replaces the inherited one of its name; files have no names and are appended.
-  void merge_list(const json::object& own, const char* field) {
+  /// Replaces a field, unless it is a list: a parameter replaces the inherited one of its name; files have no names and
+  /// are appended.
+  void merge_field(const json::object& own, const char* field) {
     const json::value* const list = own.if_contains(field);
     if (list == nullptr) {
       return;
