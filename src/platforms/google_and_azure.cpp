@@ -26,10 +26,7 @@ struct Replicas {
 Result<Replicas> read_replicas(const Source& source, const json::value* cluster) {
   constexpr const char* kForm = "a list of host:port in JSON";
   const Source place = part_of(source, " cluster");
-  const json::object* const pools = cluster == nullptr ? nullptr : cluster->if_object();
-  if (pools == nullptr) {
-    return wrong_member(place, cluster, "an object with a list for each worker pool");
-  }
+  const auto* const pools = TRY(read_json_members(place, cluster, "an object with a list for each worker pool"));
   Replicas replicas;
   for (std::size_t i = 0; i < kTrainers.size(); ++i) {
     const json::value* const pool = pools->if_contains(kTrainers.at(i));
@@ -62,13 +59,10 @@ Result<> read_hosts(PlatformFacts& facts, const Replicas& replicas, const Source
 
 Result<> read_rank(PlatformFacts& facts, const Replicas& replicas, const Source& source, const json::value* task) {
   const Source place = part_of(source, " task");
-  const json::object* const members = task == nullptr ? nullptr : task->if_object();
-  if (members == nullptr) {
-    return wrong_member(place, task, "an object with type and index");
-  }
+  const auto* const members = TRY(read_json_members(place, task, "an object with type and index"));
   const json::value* const type = members->if_contains("type");
-  const auto index = TRY(read_json_number(part_of(place, ".index"), members->if_contains("index"), 0,
-                                          "the index of this task, such as 0"));
+  const auto index = TRY(
+      read_json_number(part_of(place, ".index"), members->if_contains("index"), "the index of this task, such as 0"));
   const bool is_first = shown(type) == kTrainers.front();
   if (!is_first && shown(type) != kTrainers.back()) {
     facts.no_rank = wrong_member(part_of(place, ".type"), type,

@@ -134,7 +134,7 @@ Result<std::optional<Sourced<int>>> count_all_slots(const Snapshot& snapshot) {
     return std::optional<Sourced<int>>();
   }
   const Source place = part_of(text->source, " resources.slots_per_trial");
-  return std::optional(Sourced<int>{TRY(read_json_number(place, slots, 0, "a number of slots")), place});
+  return std::optional(Sourced<int>{TRY(read_json_number(place, slots, "a number of slots")), place});
 }
 
 Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {

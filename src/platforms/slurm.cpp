@@ -348,110 +348,100 @@ std::string name_of(const Pattern& pattern, std::size_t index) {
 }
 
 /// Expands the names of one list, which messages show.
-class Expander {
- public:
-  explicit Expander(const Sourced<std::string>& list) : list_{shortened(list.value), list.source} {}
+struct Expander {
+  Sourced<std::string> list;  ///< shortened, for messages
 
-  /// Expands one name with brackets.
-  Result<> expand(std::string_view name, int depth, Names& names) const;
-
-  Error expected(const std::string& what) const { return wrong_value(list_, what); }
-
- private:
+  Error expected(const std::string& what) const { return wrong_value(list, what); }
   Error too_many() const { return expected("a list of at most " + std::to_string(kMostNodes) + " hosts"); }
-  [[nodiscard]] Result<Pattern> read_pattern(std::string_view name, int depth) const;
-  Result<> expand_bracket(std::string_view inside, int depth, Names& numbers) const;
-  Result<> expand_range(std::string_view range, Names& numbers) const;
 
-  Sourced<std::string> list_;
-};
-
-// Recursion is limited: brackets nest at most kMostBrackets deep.
-// NOLINTBEGIN(misc-no-recursion)
-Result<> Expander::expand(std::string_view name, int depth, Names& names) const {
-  if (depth > kMostBrackets) {
-    return expected("fewer brackets within each other");
-  }
-  const auto pattern = TRY(read_pattern(name, depth));
-  if (names.size() + pattern.count > kMostNodes) {
-    return too_many();
-  }
-  for (std::size_t index = 0; index < pattern.count; ++index) {
-    names.push_back(name_of(pattern, index));
-    if (names.back().size() > kLongestName) {
-      return expected("names of at most " + std::to_string(kLongestName) + " characters");
+  // Recursion is limited: brackets nest at most kMostBrackets deep.
+  // NOLINTBEGIN(misc-no-recursion)
+  /// Expands one name with brackets.
+  [[nodiscard]] Result<> expand(std::string_view name, int depth, Names& names) const {
+    if (depth > kMostBrackets) {
+      return expected("fewer brackets within each other");
     }
-  }
-  return {};
-}
-
-Result<Pattern> Expander::read_pattern(std::string_view name, int depth) const {
-  Pattern pattern;
-  std::size_t open = name.find('[');
-  while (open != std::string_view::npos) {
-    std::size_t end = open + 1;
-    for (int level = 1; level > 0; ++end) {  // they match: the list was split by them
-      level += name[end] == '[' ? 1 : name[end] == ']' ? -1 : 0;
-    }
-    Names numbers;
-    TRY(expand_bracket(name.substr(open + 1, end - open - 2), depth, numbers));
-    pattern.count *= numbers.size();
-    if (pattern.count > kMostNodes) {  // before the next bracket is expanded
+    const auto pattern = TRY(read_pattern(name, depth));
+    if (names.size() + pattern.count > kMostNodes) {
       return too_many();
     }
-    pattern.texts.push_back(name.substr(0, open));
-    pattern.brackets.push_back(std::move(numbers));
-    name = name.substr(end);
-    open = name.find('[');
-  }
-  pattern.texts.push_back(name);
-  return pattern;
-}
-
-/// Expands the text of a bracket: "1-3,07", also with inner brackets, "1[0-2],20".
-Result<> Expander::expand_bracket(std::string_view inside, int depth, Names& numbers) const {
-  for (const std::string_view piece : split_outside(inside, ",").value_or(std::vector{inside})) {
-    const bool has_bracket = piece.find('[') != std::string_view::npos;
-    TRY(has_bracket ? expand(piece, depth + 1, numbers) : expand_range(piece, numbers));
-    if (numbers.size() > kMostNodes) {
-      return too_many();
+    for (std::size_t index = 0; index < pattern.count; ++index) {
+      names.push_back(name_of(pattern, index));
+      if (names.back().size() > kLongestName) {
+        return expected("names of at most " + std::to_string(kLongestName) + " characters");
+      }
     }
-  }
-  if (!std::ranges::all_of(numbers, is_number)) {
-    return expected("numbers in its brackets, not '" + one_line(inside, kShown) + "'");
-  }
-  return {};
-}
-// NOLINTEND(misc-no-recursion)
-
-/// Adds "07", or the numbers of "1-3".
-Result<> Expander::expand_range(std::string_view range, Names& numbers) const {
-  const std::size_t dash = range.find('-');
-  const std::string_view first = range.substr(0, dash);
-  if (dash == std::string_view::npos && is_number(first)) {
-    numbers.emplace_back(first);
     return {};
   }
-  const auto least = read_number(first);
-  const auto most = read_number(dash == std::string_view::npos ? "" : range.substr(dash + 1));
-  if (!least || !most || *most < *least) {
-    return expected("ranges such as 1-3 or 07 in its brackets, not '" + one_line(range, kShown) + "'");
+
+  [[nodiscard]] Result<Pattern> read_pattern(std::string_view name, int depth) const {
+    Pattern pattern;
+    std::size_t open = name.find('[');
+    while (open != std::string_view::npos) {
+      std::size_t end = open + 1;
+      for (int level = 1; level > 0; ++end) {  // they match: the list was split by them
+        level += name[end] == '[' ? 1 : name[end] == ']' ? -1 : 0;
+      }
+      Names numbers;
+      TRY(expand_bracket(name.substr(open + 1, end - open - 2), depth, numbers));
+      pattern.count *= numbers.size();
+      if (pattern.count > kMostNodes) {  // before the next bracket is expanded
+        return too_many();
+      }
+      pattern.texts.push_back(name.substr(0, open));
+      pattern.brackets.push_back(std::move(numbers));
+      name = name.substr(end);
+      open = name.find('[');
+    }
+    pattern.texts.push_back(name);
+    return pattern;
   }
-  if (*most - *least >= kMostNodes || first.size() > kLongestName) {
-    return too_many();
+
+  /// Expands the text of a bracket: "1-3,07", also with inner brackets, "1[0-2],20".
+  [[nodiscard]] Result<> expand_bracket(std::string_view inside, int depth, Names& numbers) const {
+    for (const std::string_view piece : split_outside(inside, ",").value_or(std::vector{inside})) {
+      const bool has_bracket = piece.find('[') != std::string_view::npos;
+      TRY(has_bracket ? expand(piece, depth + 1, numbers) : expand_range(piece, numbers));
+      if (numbers.size() > kMostNodes) {
+        return too_many();
+      }
+    }
+    if (!std::ranges::all_of(numbers, is_number)) {
+      return expected("numbers in its brackets, not '" + one_line(inside, kShown) + "'");
+    }
+    return {};
   }
-  for (std::uint64_t left = *most - *least + 1, number = *least; left > 0; --left, ++number) {
-    const std::string digits = std::to_string(number);
-    numbers.push_back(std::string(first.size() - std::min(first.size(), digits.size()), '0') + digits);
+  // NOLINTEND(misc-no-recursion)
+
+  /// Adds "07", or the numbers of "1-3".
+  [[nodiscard]] Result<> expand_range(std::string_view range, Names& numbers) const {
+    const std::size_t dash = range.find('-');
+    const std::string_view first = range.substr(0, dash);
+    if (dash == std::string_view::npos && is_number(first)) {
+      numbers.emplace_back(first);
+      return {};
+    }
+    const auto least = read_number(first);
+    const auto most = read_number(dash == std::string_view::npos ? "" : range.substr(dash + 1));
+    if (!least || !most || *most < *least) {
+      return expected("ranges such as 1-3 or 07 in its brackets, not '" + one_line(range, kShown) + "'");
+    }
+    if (*most - *least >= kMostNodes || first.size() > kLongestName) {
+      return too_many();
+    }
+    for (std::uint64_t left = *most - *least + 1, number = *least; left > 0; --left, ++number) {
+      const std::string digits = std::to_string(number);
+      numbers.push_back(std::string(first.size() - std::min(first.size(), digits.size()), '0') + digits);
+    }
+    return {};
   }
-  return {};
-}
+};
 
 }  // namespace
 
 Result<HostList> read_slurm_list(const Sourced<std::string>& text) {
   const std::string form = "a list of hosts such as n[1-3,07],m2";
-  const Expander expander(text);
+  const Expander expander{{shortened(text.value), text.source}};
   const auto pieces = split_outside(text.value, ", \t\r\n");
   if (!pieces) {
     return expander.expected(form + ", with each bracket closed");

@@ -42,6 +42,12 @@ Error wrong_member(const Source& place, const json::value* value, std::string_vi
   return wrong_value({shown(value), place}, expected);
 }
 
+Result<const json::object*> read_json_members(const Source& place, const json::value* value,
+                                              std::string_view expected) {
+  const json::object* const members = value == nullptr ? nullptr : value->if_object();
+  return members != nullptr ? Result<const json::object*>(members) : wrong_member(place, value, expected);
+}
+
 Result<std::vector<std::string>> read_json_texts(const Source& place, const json::value* value,
                                                  std::string_view expected) {
   const json::array* const entries = value == nullptr ? nullptr : value->if_array();
@@ -59,10 +65,10 @@ Result<std::vector<std::string>> read_json_texts(const Source& place, const json
   return texts;
 }
 
-Result<int> read_json_number(const Source& place, const json::value* value, int least, std::string_view expected) {
+Result<int> read_json_number(const Source& place, const json::value* value, std::string_view expected) {
   const bool is_number = value != nullptr && (value->is_int64() || value->is_uint64());
   const bool is_text = value != nullptr && value->is_string();
-  const auto number = is_number || is_text ? parse_integer(shown(value), least, kMostNodes - 1) : std::optional<int>();
+  const auto number = is_number || is_text ? parse_integer(shown(value), 0, kMostNodes - 1) : std::optional<int>();
   if (!number) {
     return wrong_member(place, value, expected);
   }
@@ -97,10 +103,8 @@ Result<RoleEndpoints> read_role(const Source& source, std::string_view name, con
 
 /// Reads all lists of the cluster in the order of the document, also of roles that the mode lacks.
 Result<std::vector<RoleEndpoints>> read_lists(const Source& source, const json::value* cluster, const Roles& roles) {
-  const json::object* const members = cluster == nullptr ? nullptr : cluster->if_object();
-  if (members == nullptr) {
-    return wrong_member(part_of(source, " cluster"), cluster, "an object with a list for each role");
-  }
+  const auto* const members =
+      TRY(read_json_members(part_of(source, " cluster"), cluster, "an object with a list for each role"));
   std::vector<RoleEndpoints> lists;
   for (const auto& member : *members) {
     const std::string name(member.key());
@@ -121,16 +125,13 @@ Result<std::vector<RoleEndpoints>> read_lists(const Source& source, const json::
 /// Reads the task of this process.
 Result<> read_task(TaskLists& tasks, const json::value* task, const Source& source, const Roles& roles) {
   const Source place = part_of(source, " task");
-  const json::object* const members = task == nullptr ? nullptr : task->if_object();
-  if (members == nullptr) {
-    return wrong_member(place, task, "an object with type and index");
-  }
+  const auto* const members = TRY(read_json_members(place, task, "an object with type and index"));
   const json::value* const type = members->if_contains("type");
   const json::value* const index = members->if_contains("index");
   if (type == nullptr || !type->is_string()) {
     return wrong_member(part_of(place, ".type"), type, "the role of this task, such as worker");
   }
-  const auto number = TRY(read_json_number(part_of(place, ".index"), index, 0, "the index of this task, such as 0"));
+  const auto number = TRY(read_json_number(part_of(place, ".index"), index, "the index of this task, such as 0"));
   tasks.role = role_of(shown(type), roles);
   tasks.index = number;
   return {};

@@ -26,13 +26,16 @@ std::string shown(const json::value* value);
 /// "<place> is '<value>', expected <what>"; without the value where the member is missing.
 Error wrong_member(const Source& place, const json::value* value, std::string_view expected);
 
+/// The members of an object.
+[[nodiscard]] Result<const json::object*> read_json_members(const Source& place, const json::value* value,
+                                                            std::string_view expected);
+
 /// Reads a non-empty list of texts.
 [[nodiscard]] Result<std::vector<std::string>> read_json_texts(const Source& place, const json::value* value,
                                                                std::string_view expected);
 
-/// Reads a whole number of at least `least`, which some platforms quote.
-[[nodiscard]] Result<int> read_json_number(const Source& place, const json::value* value, int least,
-                                           std::string_view expected);
+/// Reads a whole number of at least 0, which some platforms quote.
+[[nodiscard]] Result<int> read_json_number(const Source& place, const json::value* value, std::string_view expected);
 
 // Variables that list all tasks of a job.
 
