@@ -84,7 +84,7 @@ void rename_options(Translation& t) {
       t.ignore_flag("main-process-ip", "the job has one machine");
     } else {
       give("machine-rank", "node-rank");
-      if (address && backend && backend->value == "c10d" && !t.is_on("same-network")) {
+      if (address && backend && backend->value == "c10d" && !t.has("same-network")) {
         t.given["rdzv-endpoint"] = {address->value + ":" + (port ? port->value : kDefaultPort), address->source};
         return;
       }
@@ -316,41 +316,29 @@ constexpr auto kSequenceParallelism = std::to_array<WorkerVariable>({
     {"parallelism_config_sp_attn_implementation", "NAME", "PARALLELISM_CONFIG_SP_ATTN_IMPLEMENTATION", "sdpa"},
 });
 
-constexpr CompatOption row_of(const WorkerVariable& variable) {
-  return {.name = variable.option,
-          .letter = '\0',
-          .argument = variable.argument,
-          .support = OptionSupport::Same,
-          .note = variable.variable,
-          .choices = variable.choices,
-          .is_strict = variable.choices != nullptr};
-}
-
-template <std::size_t... kSizes>
-constexpr auto rows_of(const std::array<WorkerVariable, kSizes>&... groups) {
-  std::array<CompatOption, (kSizes + ...)> rows{};
-  std::size_t i = 0;
-  for (const std::span<const WorkerVariable> group : {std::span<const WorkerVariable>(groups)...}) {
-    for (const WorkerVariable& variable : group) {
-      rows.at(i++) = row_of(variable);
-    }
-  }
-  return rows;
-}
-
-constexpr auto kRows =
-    rows_of(kDynamo, kFp8, kFsdp, kDeepSpeed, kMegatronLm, kParallelism, kContextParallelism, kSequenceParallelism);
+constexpr std::array<std::span<const WorkerVariable>, 8> kGroups = {
+    kDynamo, kFp8, kFsdp, kDeepSpeed, kMegatronLm, kParallelism, kContextParallelism, kSequenceParallelism};
 
 }  // namespace
 
 std::span<const WorkerVariable> variables_of(Group group) {
-  static constexpr std::array<std::span<const WorkerVariable>, 8> kGroups = {
-      kDynamo, kFp8, kFsdp, kDeepSpeed, kMegatronLm, kParallelism, kContextParallelism, kSequenceParallelism};
   return kGroups.at(static_cast<std::size_t>(group));
 }
 
-std::span<const CompatOption> variable_options() {
-  return kRows;
+std::vector<CompatOption> variable_options() {
+  std::vector<CompatOption> rows;
+  for (const auto& group : kGroups) {
+    for (const WorkerVariable& variable : group) {
+      rows.push_back({.name = variable.option,
+                      .letter = '\0',
+                      .argument = variable.argument,
+                      .support = OptionSupport::Same,
+                      .note = variable.variable,
+                      .choices = variable.choices,
+                      .is_strict = variable.choices != nullptr});
+    }
+  }
+  return rows;
 }
 
 }  // namespace muster::accelerate

@@ -88,7 +88,7 @@ enum class Group {
 std::span<const WorkerVariable> variables_of(Group group);
 
 /// One row for each worker variable, in the order of the groups.
-std::span<const CompatOption> variable_options();
+std::vector<CompatOption> variable_options();
 
 /// Text of the variable for the workers. Fails for a value that the option does not take.
 [[nodiscard]] Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value);

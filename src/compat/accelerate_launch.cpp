@@ -236,7 +236,7 @@ Result<> give_common(Translation& t, const Launch& launch) {
   if (launch.is_debugged) {
     give(t, "ACCELERATE_DEBUG_MODE", "true");
   }
-  if (t.is_on("enable-cpu-affinity")) {
+  if (t.has("enable-cpu-affinity")) {
     give(t, "ACCELERATE_CPU_AFFINITY", "1");
   }
   if (const auto threads = t.find("num-cpu-threads-per-process")) {
@@ -327,18 +327,18 @@ namespace {
 Result<> check_kinds(const Translation& t) {
   std::vector<std::string> given;
   for (const char* const name : {"cpu", "multi-gpu", "use-deepspeed", "use-fsdp"}) {
-    if (t.is_on(name)) {
+    if (t.has(name)) {
       given.push_back(t.given.at(name).source.name);
     }
   }
   if (given.size() > 1) {
     return Error{ErrorKind::BadUsage, given[0] + " and " + given[1] + " contradict each other: a job is one of them"};
   }
-  if (t.is_on("use-parallelism-config") && !t.is_on("use-fsdp")) {
+  if (t.has("use-parallelism-config") && !t.has("use-fsdp")) {
     return Error{ErrorKind::BadUsage, t.given.at("use-parallelism-config").source.name + " needs --use_fsdp as well"};
   }
   const auto processes = t.find("num-processes");
-  return t.is_on("multi-gpu") && processes && processes->value == "1"
+  return t.has("multi-gpu") && processes && processes->value == "1"
              ? wrong_value(*processes, "2 or more with --multi_gpu")
              : Result<>();
 }
@@ -362,7 +362,7 @@ std::string default_place(const Snapshot& snapshot) {
 Result<std::optional<Configuration>> find_configuration(const Translation& t) {
   const auto given = t.find("config-file");
   const std::string place = given ? given->value : default_place(t.snapshot);
-  if (!given && (t.is_on("cpu") || place.empty())) {
+  if (!given && (t.has("cpu") || place.empty())) {
     return std::optional<Configuration>();
   }
   const auto text = t.read_text(place);
@@ -431,7 +431,7 @@ bool is_true(const Configuration& file, const char* key) {
 Result<> take_file(Launch& launch, const Translation& t, const Configuration& file) {
   static constexpr std::array<const char*, 4> kKinds = {"multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
   launch.has_file = true;
-  if (std::ranges::none_of(kKinds, [&](const char* kind) { return t.is_on(kind); })) {
+  if (std::ranges::none_of(kKinds, [&](const char* kind) { return t.has(kind); })) {
     TRY(take_kind(launch, file));
   }
   launch.uses_cpu = launch.uses_cpu || is_true(file, "use-cpu");
@@ -461,14 +461,14 @@ Result<> check_devices(const Launch& launch, const Translation& t) {
 Result<Launch> read_launch(Translation& t) {
   TRY(check_kinds(t));
   Launch launch;
-  launch.is_cpu = t.is_on("cpu");
+  launch.is_cpu = t.has("cpu");
   launch.uses_cpu = launch.is_cpu;
-  launch.is_multi_gpu = t.is_on("multi-gpu");
-  launch.is_deepspeed = t.is_on("use-deepspeed");
-  launch.is_fsdp = t.is_on("use-fsdp");
-  launch.is_megatron_lm = t.is_on("use-megatron-lm");
-  launch.has_parallelism = t.is_on("use-parallelism-config");
-  launch.is_debugged = t.is_on("debug");
+  launch.is_multi_gpu = t.has("multi-gpu");
+  launch.is_deepspeed = t.has("use-deepspeed");
+  launch.is_fsdp = t.has("use-fsdp");
+  launch.is_megatron_lm = t.has("use-megatron-lm");
+  launch.has_parallelism = t.has("use-parallelism-config");
+  launch.is_debugged = t.has("debug");
   if (const auto precision = t.find("mixed-precision")) {
     launch.mixed_precision = *precision;
   }

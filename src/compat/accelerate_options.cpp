@@ -98,9 +98,8 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
 
 /// The options of the launcher itself, then those that only set a variable of the workers.
 std::vector<CompatOption> all_options() {
-  std::vector<CompatOption> options(kAccelerateOptions.begin(), kAccelerateOptions.end());
-  const auto variables = accelerate::variable_options();
-  options.insert(options.end(), variables.begin(), variables.end());
+  std::vector<CompatOption> options = accelerate::variable_options();
+  options.insert(options.begin(), kAccelerateOptions.begin(), kAccelerateOptions.end());
   return options;
 }
 

@@ -133,17 +133,9 @@ Result<Given> read_extra(const Translation& t) {
   const auto words = mapped(split(extra->value, ','), [](const std::string& word) {
     return "--" + (word.ends_with('=') ? word.substr(0, word.size() - 1) : word);
   });
-  auto read = read_tokens(*find_compat("torchrun"), words, nullptr);
-  if (!read) {
-    return Error{ErrorKind::BadUsage, extra->source.name + ": " + read.error().message};
-  }
-  if (!read->program.empty()) {
-    return wrong_value(*extra, "options of torchrun such as standalone,max_restarts=3");
-  }
-  for (auto& [name, value] : read->given) {
-    value.source = part_of(extra->source, " " + value.source.name);
-  }
-  return std::move(read->given);
+  auto read = TRY(
+      read_words_of(*find_compat("torchrun"), *extra, words, "options of torchrun such as standalone,max_restarts=3"));
+  return std::move(read.given);
 }
 
 /// Puts a module's name in front of its arguments. Fails if a script's name does not end with .py.

@@ -200,19 +200,10 @@ Result<> read_compat(CommandLine& line, const CompatNames& words, const OptionTa
 
 Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat, const Sourced<std::string>& words,
                             const Snapshot& snapshot) {
-  const auto tokens = TRY(split_words(words));
-  auto read = read_tokens(compat, tokens, nullptr);
-  if (!read) {
-    return Error{ErrorKind::BadEnvironment, words.source.name + ": " + read.error().message};
-  }
-  if (!read->program.empty()) {
-    return wrong_value(words, "options of " + original_of(compat) + " and no program");
-  }
-  for (auto& [name, value] : read->given) {
-    value.source = part_of(words.source, " " + value.source.name);
-  }
+  const auto pieces = TRY(split_words(words));
+  auto read = TRY(read_words_of(compat, words, pieces, "options of " + original_of(compat) + " and no program"));
   const ReadText no_files = [](const std::string& /*path*/) { return std::nullopt; };
-  Translation translation{snapshot, line, no_files, false, std::move(read->given), std::move(read->typed), {}};
+  Translation translation{snapshot, line, no_files, false, std::move(read.given), std::move(read.typed), {}};
   TRY(translate(compat, translation));
   for (const auto& [name, value] : translation.settings) {
     line.settings.set(name, value);

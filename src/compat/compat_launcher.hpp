@@ -78,11 +78,10 @@ struct Translation {
   std::vector<TypedOption> typed;                        ///< all options of the command line, in order
   std::map<std::string, Sourced<std::string>> settings;  ///< the result
 
+  /// True for a given option. A switch that is off counts as not given.
   bool has(const std::string& name) const { return given.contains(name); }
   /// The option's value, if the option is given and not empty.
   std::optional<Sourced<std::string>> find(const std::string& name) const;
-  /// True if the switch is given; one that is off counts as not given.
-  bool is_on(const std::string& name) const { return has(name); }
   void set(const std::string& setting, Sourced<std::string> value);
   /// Sets a variable of the workers.
   void export_variable(const std::string& name, Sourced<std::string> value);

@@ -187,7 +187,7 @@ Result<> count_nodes_of_file(Translation& t, const Text& file, const std::option
 
 /// Defaults to one node, without a rendezvous, if neither a list, a count nor the platform has the number.
 void default_nodes(Translation& t) {
-  const bool is_about = t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
+  const bool is_about = t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.has("no-ssh");
   const bool is_given = t.settings.contains("nnodes") || t.line.settings.has("nnodes");
   if (is_about && !is_given && !find_starter(t)) {
     t.set("nnodes", {"1", default_of("deepspeed")});
@@ -205,7 +205,7 @@ Result<> translate_hosts(Translation& t) {
   if (file && file->value == kNoFile) {
     file.reset();
   }
-  const bool is_started = t.is_on("no-ssh");
+  const bool is_started = t.has("no-ssh");
   if (file && !is_started) {
     const Settings kept = host_choice(t);
     TRY(settle_starter(t, *file, kept));
@@ -249,17 +249,17 @@ void translate_pdsh(Translation& t) {
 // Translates the options of DeepSpeed's launcher.
 
 Result<> translate_script(Translation& t) {
-  if (t.is_on("module") && t.is_on("no-python")) {
+  if (t.has("module") && t.has("no-python")) {
     return Error{ErrorKind::BadUsage, "--module and --no_python contradict each other: a module is run by Python"};
   }
-  if (t.is_on("module") && !t.line.program.empty()) {
+  if (t.has("module") && !t.line.program.empty()) {
     t.set("module", {t.line.program.front(), t.given.at("module").source});
     t.line.program.erase(t.line.program.begin());
   }
-  if (t.is_on("no-local-rank")) {
+  if (t.has("no-local-rank")) {
     t.set("template-arguments", {"never", t.given.at("no-local-rank").source});
   }
-  t.line.is_python_script = !t.is_on("no-python");
+  t.line.is_python_script = !t.has("no-python");
   return {};
 }
 

@@ -318,4 +318,19 @@ Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::st
   return result;
 }
 
+Result<Tokens> read_words_of(const CompatLauncher& compat, const Sourced<std::string>& text,
+                             std::span<const std::string> words, const std::string& expected) {
+  auto read = read_tokens(compat, words, nullptr);
+  if (!read) {
+    return Error{error_kind(text.source), text.source.name + ": " + read.error().message};
+  }
+  if (!read->program.empty()) {
+    return wrong_value(text, expected);
+  }
+  for (auto& [name, value] : read->given) {
+    value.source = part_of(text.source, " " + value.source.name);
+  }
+  return read;
+}
+
 }  // namespace muster

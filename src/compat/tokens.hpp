@@ -25,6 +25,11 @@ std::string dashed(std::string_view name);
 [[nodiscard]] Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::string> tokens,
                                          const OptionTable* own);
 
+/// Reads options of `compat` from the words of a text such as a variable, whose source their sources name as well.
+/// Fails for other words, and for a program; `expected` says what the text may have.
+[[nodiscard]] Result<Tokens> read_words_of(const CompatLauncher& compat, const Sourced<std::string>& text,
+                                           std::span<const std::string> words, const std::string& expected);
+
 /// The value in muster's form of numbers. Fails for no number; an empty variable counts as not given.
 [[nodiscard]] Result<std::string> read_value(const CompatLauncher& compat, const CompatOption& option,
                                              const Sourced<std::string>& value);

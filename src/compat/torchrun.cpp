@@ -339,21 +339,21 @@ void translate_input(Translation& t) {
 }
 
 Result<> translate_script(Translation& t) {
-  if (t.is_on("run-path")) {
+  if (t.has("run-path")) {
     t.settings.erase("no-python");
     t.line.is_python_script = true;
     return {};
   }
-  if (t.is_on("module") && t.is_on("no-python")) {
+  if (t.has("module") && t.has("no-python")) {
     return Error{error_kind(t.given.at("module").source), t.given.at("module").source.name + " and " +
                                                               t.given.at("no-python").source.name +
                                                               " contradict each other: a module is run by Python"};
   }
-  if (t.is_on("module") && !t.line.program.empty()) {
+  if (t.has("module") && !t.line.program.empty()) {
     t.set("module", {t.line.program.front(), t.given.at("module").source});
     t.line.program.erase(t.line.program.begin());
   }
-  t.line.is_python_script = t.line.is_python_script || (t.is_whole && !t.is_on("no-python"));
+  t.line.is_python_script = t.line.is_python_script || (t.is_whole && !t.has("no-python"));
   return {};
 }
 
@@ -377,7 +377,7 @@ void set_defaults(Translation& t) {
 
 Result<> translate_torchrun(Translation& t) {
   TRY(translate_workers(t));
-  if (t.is_on("standalone")) {
+  if (t.has("standalone")) {
     translate_standalone(t);
   } else {
     TRY(translate_rendezvous(t));
@@ -401,11 +401,11 @@ Result<> translate_torchrun(Translation& t) {
 }
 
 Result<> translate_torch_launch(Translation& t) {
-  if (t.is_on("no-python") && !t.is_on("use-env")) {
+  if (t.has("no-python") && !t.has("use-env")) {
     return Error{error_kind(t.given.at("no-python").source),
                  t.given.at("no-python").source.name + " needs --use-env as well"};
   }
-  if (!t.is_on("use-env")) {
+  if (!t.has("use-env")) {
     t.line.worker_arguments.emplace_back("--local-rank={local_rank}");
   }
   return translate_torchrun(t);
