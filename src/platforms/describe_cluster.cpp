@@ -392,21 +392,15 @@ constexpr const char* kVariable = "MA_RUN_METHOD";
 
 constexpr std::array<RunMethod, 2> kMethods = {{
     {.mode = "torchrun",
-     .master_address = nullptr,
      .master_port = "MA_TORCHRUN_MASTER_PORT",
      .usual_port = 18'888,
-     .workers = nullptr,
-     .log_dir = nullptr,
-     .cluster_time_out = nullptr,
      .more_options = "MA_EXTRA_TORCHRUN_PARAMS"},
     {.mode = "msrun",
      .master_address = "MSRUN_MASTER_ADDR",
      .master_port = "MSRUN_MASTER_PORT",
-     .usual_port = 0,
      .workers = "MSRUN_WORKER_NUM",
      .log_dir = "MSRUN_LOG_DIR",
-     .cluster_time_out = "MSRUN_CLUSTER_TIME_OUT",
-     .more_options = nullptr},
+     .cluster_time_out = "MSRUN_CLUSTER_TIME_OUT"},
 }};
 
 }  // namespace

@@ -17,13 +17,13 @@ namespace muster {
 /// One way to start a job, and the variables with its options; nullptr: there is no such variable.
 struct RunMethod {
   const char* mode;  ///< template that starts the workers; also the method's name
-  const char* master_address;
-  const char* master_port;
-  int usual_port;       ///< default for several nodes; with it, `master_port` is not read for one node. 0: no default
-  const char* workers;  ///< of the whole job
-  const char* log_dir;
-  const char* cluster_time_out;  ///< seconds until all processes must have met
-  const char* more_options;      ///< for that launcher's command line
+  const char* master_address = nullptr;
+  const char* master_port = nullptr;
+  int usual_port = 0;  ///< default for several nodes; with it, `master_port` is not read for one node. 0: no default
+  const char* workers = nullptr;  ///< of the whole job
+  const char* log_dir = nullptr;
+  const char* cluster_time_out = nullptr;  ///< seconds until all processes must have met
+  const char* more_options = nullptr;      ///< for that launcher's command line
 };
 
 /// The requested method; nullptr: none, or an unknown one.
