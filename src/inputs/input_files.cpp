@@ -235,20 +235,14 @@ std::vector<fs::path> paths_of(const Input& input) {
 
 FileContent read_stream(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  FileContent found;
-  found.error_number = file ? 0 : errno;
-  std::vector<char> piece(std::size_t{1} << 16U);
-  while (found.error_number == 0) {
-    const ssize_t taken = ::read(file.get(), piece.data(), piece.size());
-    if (taken == 0) {
-      break;
-    }
-    if (taken < 0) {
-      found.error_number = errno == EINTR ? 0 : errno;
-      continue;
-    }
-    found.content.append(piece.data(), static_cast<std::size_t>(taken));
-    found.error_number = found.content.size() > kMostBytes ? EFBIG : 0;
+  constexpr std::size_t kPiece = std::size_t{1} << 16U;
+  FileContent found{"", file ? 0 : errno};
+  bool is_whole = false;
+  while (found.error_number == 0 && !is_whole) {
+    const auto [piece, error_number] = read_up_to(file.get(), kPiece);
+    is_whole = piece.size() < kPiece;
+    found.content += piece;
+    found.error_number = found.content.size() > kMostBytes ? EFBIG : error_number;
   }
   return found;
 }
