@@ -5,7 +5,6 @@
 #include "base/lists.hpp"
 #include "base/text.hpp"
 #include "compat/tokens.hpp"
-#include "modes/mpi_request.hpp"
 #include "options/settings.hpp"
 
 #include <algorithm>
@@ -127,14 +126,6 @@ bool requests_text(const Settings& settings) {
 std::optional<Sourced<std::string>> Translation::find(const std::string& name) const {
   const auto at = given.find(name);
   return at == given.end() || at->second.value.empty() ? std::nullopt : std::optional(at->second);
-}
-
-void Translation::set(const std::string& setting, Sourced<std::string> value) {
-  settings.insert_or_assign(setting, std::move(value));
-}
-
-void Translation::export_variable(const std::string& name, Sourced<std::string> value) {
-  set(kExportPrefix + name, std::move(value));
 }
 
 void Translation::ignore(const std::string& name, const std::string& setting, const std::string& why) {

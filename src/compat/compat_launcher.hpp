@@ -7,6 +7,7 @@
 #include "compat/command_line.hpp"
 #include "environment/snapshot.hpp"
 #include "modes/mode_template.hpp"
+#include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"
 #include "platforms/cluster.hpp"
 
@@ -82,9 +83,13 @@ struct Translation {
   bool has(const std::string& name) const { return given.contains(name); }
   /// The option's value, if the option is given and not empty.
   std::optional<Sourced<std::string>> find(const std::string& name) const;
-  void set(const std::string& setting, Sourced<std::string> value);
+  void set(const std::string& setting, Sourced<std::string> value) {
+    settings.insert_or_assign(setting, std::move(value));
+  }
   /// Sets a variable of the workers.
-  void export_variable(const std::string& name, Sourced<std::string> value);
+  void export_variable(const std::string& name, Sourced<std::string> value) {
+    set(kExportPrefix + name, std::move(value));
+  }
   /// Drops the setting of an option and adds a notice with the reason.
   void ignore(const std::string& name, const std::string& setting, const std::string& why);
   /// Adds such a notice for an option that stands on the line; a variable may be there for other jobs.

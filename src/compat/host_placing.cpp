@@ -62,11 +62,10 @@ void add_host(HostList& list, const ListedHost& host) {
 }
 
 HostList as_list(const GivenHosts& hosts, int silent) {
-  HostList list{{}, hosts.source};
-  for (const GivenHost& host : hosts.value) {
-    list.entries.push_back({host.login, host.slots.value_or(silent), !host.slots && silent == 0});
-  }
-  return list;
+  const auto listed = [&](const GivenHost& host) {
+    return ListedHost{host.login, host.slots.value_or(silent), !host.slots && silent == 0};
+  };
+  return {mapped(hosts.value, listed), hosts.source};
 }
 
 /// The list in the form of --hosts.

@@ -3,6 +3,7 @@
 #include "options/settings.hpp"
 
 #include "base/display_text.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "options/syntax.hpp"
 
@@ -77,13 +78,7 @@ std::vector<Sourced<std::string>> values_of(const Option& option, const Settings
   if (!given || !option.may_repeat()) {
     return given ? std::vector{*given} : std::vector<Sourced<std::string>>();
   }
-  std::vector<Sourced<std::string>> values;
-  const auto repeated = settings.starting_with(prefix_of_repeated(option.name));
-  values.reserve(repeated.size());
-  for (const auto& [name, value] : repeated) {
-    values.push_back(value);
-  }
-  return values;
+  return mapped(settings.starting_with(prefix_of_repeated(option.name)), [](const auto& one) { return one.second; });
 }
 
 std::string prefix_of_repeated(std::string_view option) {

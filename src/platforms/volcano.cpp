@@ -96,10 +96,7 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
   TRY(read_host_variables(by_name, snapshot));
   TRY(read_host_files(by_name, snapshot));
   TRY(read_numbers(by_name, snapshot));
-  Tasks tasks;
-  for (const auto& [name, task] : by_name) {
-    tasks.push_back(task);
-  }
+  Tasks tasks = mapped(by_name, [](const auto& one) { return one.second; });
   std::ranges::stable_sort(tasks, [](const Task& left, const Task& right) {
     const bool is_left_leading = is_leading(left.name);
     return is_left_leading != is_leading(right.name) ? is_left_leading : is_before(left.name, right.name);
