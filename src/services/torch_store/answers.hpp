@@ -107,31 +107,26 @@ LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::
 
 // Runs a client's requests about keys, and queues the answers.
 
-/// For one client in its generation; a visitor of `KeyRequest`. Fails if the client has to be refused.
+/// For one client in its generation.
 class KeyActions {
  public:
   KeyActions(ClientId client, Generation& generation, Answers& answers)
       : client_(client), generation_(generation), answers_(answers) {}
 
-  [[nodiscard]] Result<> operator()(request::Set& request);
-  [[nodiscard]] Result<> operator()(request::CompareSet& request);
-  [[nodiscard]] Result<> operator()(request::Get& request);
-  [[nodiscard]] Result<> operator()(request::Add& request);
-  [[nodiscard]] Result<> operator()(request::Check& request);
-  [[nodiscard]] Result<> operator()(request::Wait& request);
-  [[nodiscard]] Result<> operator()(request::CountKeys& request);
-  [[nodiscard]] Result<> operator()(request::DeleteKey& request);
-  [[nodiscard]] Result<> operator()(request::Append& request);
-  [[nodiscard]] Result<> operator()(request::MultiGet& request);
-  [[nodiscard]] Result<> operator()(request::MultiSet& request);
-  [[nodiscard]] Result<> operator()(request::CancelWait& request);
-  [[nodiscard]] Result<> operator()(request::QueuePush& request);
-  [[nodiscard]] Result<> operator()(request::QueuePop& request);
-  [[nodiscard]] Result<> operator()(request::QueueLength& request);
-  [[nodiscard]] Result<> operator()(request::ListKeys& request);
-  [[nodiscard]] Result<> operator()(request::Barrier& request);
+  /// For all operations but `Ping` and `WatchKey`. Fails if the client has to be refused.
+  [[nodiscard]] Result<> run(Request& request);
 
  private:
+  /// Wakes those who wait for the key, if the change is `done`.
+  [[nodiscard]] Result<> note_changed(const std::string& key, const Result<>& done);
+  [[nodiscard]] Result<> set_all(std::vector<std::string>& keys_and_values);
+  [[nodiscard]] Result<> compare_and_set(std::vector<std::string>& texts);
+  [[nodiscard]] Result<> add(const std::string& key, std::int64_t amount);
+  [[nodiscard]] Result<> get_all(const std::vector<std::string>& keys);
+  [[nodiscard]] Result<> push(std::vector<std::string>& key_and_value);
+  [[nodiscard]] Result<> pop(const std::string& key);
+  [[nodiscard]] Result<> list_keys();
+  [[nodiscard]] Result<> enter_barrier(const std::string& key, std::int64_t world_size);
   template <typename Number>
   [[nodiscard]] Result<> answer(Number number);
   /// Answers a value with its length; null counts as empty.

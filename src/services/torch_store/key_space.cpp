@@ -151,18 +151,18 @@ Result<> KeySpace::set(const std::string& key, std::string value) {
 }
 
 /// Spends the whole cost first, as if no key existed yet, so that nothing can fail in the middle.
-Result<> KeySpace::set_all(std::vector<KeyAndValue> pairs) {
+Result<> KeySpace::set_all(std::span<std::string> keys_and_values) {
   std::size_t wanted = 0;
-  for (const KeyAndValue& pair : pairs) {
-    wanted += cost_of(pair.key, pair.value.size());
+  for (std::size_t i = 0; i < keys_and_values.size(); i += 2) {
+    wanted += cost_of(keys_and_values[i], keys_and_values[i + 1].size());
   }
-  if (pairs.empty()) {
+  if (keys_and_values.empty()) {
     return {};
   }
-  TRY(spend(pairs.front().key, wanted));
-  for (KeyAndValue& pair : pairs) {
-    give_back(cost_of_stored(pair.key));
-    values_[pair.key] = std::make_shared<std::string>(std::move(pair.value));
+  TRY(spend(keys_and_values.front(), wanted));
+  for (std::size_t i = 0; i < keys_and_values.size(); i += 2) {
+    give_back(cost_of_stored(keys_and_values[i]));
+    values_[keys_and_values[i]] = std::make_shared<std::string>(std::move(keys_and_values[i + 1]));
   }
   return {};
 }
@@ -194,13 +194,14 @@ Result<std::int64_t> KeySpace::add(const std::string& key, std::int64_t amount) 
   return total;
 }
 
-Result<KeySpace::Compared> KeySpace::compare_and_set(request::CompareSet request) {
-  const SharedValue stored = find(request.key);
-  if (stored ? *stored != request.expected : !request.expected.empty()) {
-    return Compared{stored ? stored : std::make_shared<std::string>(std::move(request.expected))};
+Result<KeySpace::Compared> KeySpace::compare_and_set(const std::string& key, std::string expected,
+                                                     std::string desired) {
+  const SharedValue stored = find(key);
+  if (stored ? *stored != expected : !expected.empty()) {
+    return Compared{stored ? stored : std::make_shared<std::string>(std::move(expected))};
   }
-  TRY(set(request.key, std::move(request.desired)));
-  return Compared{find(request.key), true};
+  TRY(set(key, std::move(desired)));
+  return Compared{find(key), true};
 }
 
 bool KeySpace::erase(const std::string& key) {
@@ -258,7 +259,7 @@ std::size_t KeySpace::cost_of_stored(const std::string& key) const {
   return at == values_.end() ? 0 : cost_of(key, at->second->size());
 }
 
-// One function for each request. Numbers are answered in the sizes that torch's clients read.
+// The requests. Numbers are answered in the sizes that torch's clients read.
 
 namespace {
 
@@ -269,102 +270,105 @@ constexpr std::uint8_t kCancelled = 1;
 
 }  // namespace
 
-Result<> KeyActions::operator()(request::Set& request) {
-  TRY(generation_.keys.set(request.key, std::move(request.value)));
-  wake(request.key);
+Result<> KeyActions::run(Request& request) {
+  KeySpace& keys = generation_.keys;
+  std::vector<std::string>& texts = request.texts;
+  const auto is_there = [&](const std::string& key) { return keys.has(key); };
+  switch (request.operation) {
+    case Operation::Set:
+      return note_changed(texts[0], keys.set(texts[0], std::move(texts[1])));
+    case Operation::Append:
+      return note_changed(texts[0], keys.append(texts[0], texts[1]));
+    case Operation::MultiSet:
+      return set_all(texts);
+    case Operation::CompareSet:
+      return compare_and_set(texts);
+    case Operation::Add:
+      return add(texts[0], request.number);
+    case Operation::Get:
+    case Operation::MultiGet:
+      return get_all(texts);
+    case Operation::Check:
+      return answer(std::ranges::all_of(texts, is_there) ? kReady : kNotReady);
+    case Operation::Wait:
+      std::erase_if(texts, is_there);
+      return wait_for(texts);
+    case Operation::CancelWait:  // answered, whether it waits or not: the answer to the wait may be on its way, too
+      generation_.waits.end(client_);
+      return answer(kCancelled);
+    case Operation::Barrier:
+      return enter_barrier(texts[0], request.number);
+    case Operation::CountKeys:
+      return answer(static_cast<std::int64_t>(keys.size()));
+    case Operation::DeleteKey:
+      return answer(std::int64_t{keys.erase(texts[0]) ? 1 : 0});
+    case Operation::ListKeys:
+      return list_keys();
+    case Operation::QueuePush:
+      return push(texts);
+    case Operation::QueuePop:
+      return pop(texts[0]);
+    case Operation::QueueLength:
+      return answer(static_cast<std::int64_t>(keys.queue_size(texts[0])));
+    case Operation::Validate:
+    case Operation::WatchKey:
+    case Operation::Ping:
+      break;  // of no key
+  }
   return {};
 }
 
-Result<> KeyActions::operator()(request::CompareSet& request) {
-  const std::string key = request.key;
-  auto compared = TRY(generation_.keys.compare_and_set(std::move(request)));
-  if (compared.is_set) {
+Result<> KeyActions::note_changed(const std::string& key, const Result<>& done) {
+  if (done) {
     wake(key);
+  }
+  return done;
+}
+
+Result<> KeyActions::set_all(std::vector<std::string>& keys_and_values) {
+  TRY(generation_.keys.set_all(keys_and_values));
+  for (std::size_t i = 0; i < keys_and_values.size(); i += 2) {
+    wake(keys_and_values[i]);
+  }
+  return {};
+}
+
+Result<> KeyActions::compare_and_set(std::vector<std::string>& texts) {
+  auto compared = TRY(generation_.keys.compare_and_set(texts[0], std::move(texts[1]), std::move(texts[2])));
+  if (compared.is_set) {
+    wake(texts[0]);
   }
   return answer_value(std::move(compared.answer));
 }
 
-Result<> KeyActions::operator()(request::Get& request) {
-  return answer_value(generation_.keys.find(request.key));
-}
-
-Result<> KeyActions::operator()(request::Add& request) {
-  const auto total = TRY(generation_.keys.add(request.key, request.amount));
-  wake(request.key);
+Result<> KeyActions::add(const std::string& key, std::int64_t amount) {
+  const auto total = TRY(generation_.keys.add(key, amount));
+  wake(key);
   return answer(total);
 }
 
-Result<> KeyActions::operator()(request::Check& request) {
-  const bool are_there =
-      std::all_of(request.keys.begin(), request.keys.end(), [&](const auto& key) { return generation_.keys.has(key); });
-  return answer(are_there ? kReady : kNotReady);
-}
-
-Result<> KeyActions::operator()(request::Wait& request) {
-  std::erase_if(request.keys, [&](const auto& key) { return generation_.keys.has(key); });
-  return wait_for(request.keys);
-}
-
-Result<> KeyActions::operator()(request::CountKeys& /*request*/) {
-  return answer(static_cast<std::int64_t>(generation_.keys.size()));
-}
-
-Result<> KeyActions::operator()(request::DeleteKey& request) {
-  return answer(std::int64_t{generation_.keys.erase(request.key) ? 1 : 0});
-}
-
-Result<> KeyActions::operator()(request::Append& request) {
-  TRY(generation_.keys.append(request.key, request.value));
-  wake(request.key);
-  return {};
-}
-
-Result<> KeyActions::operator()(request::MultiGet& request) {
-  for (const std::string& key : request.keys) {
+Result<> KeyActions::get_all(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
     TRY(answer_value(generation_.keys.find(key)));
   }
   return {};
 }
 
-Result<> KeyActions::operator()(request::MultiSet& request) {
-  std::vector<std::string> keys;
-  keys.reserve(request.pairs.size());
-  for (const KeyAndValue& pair : request.pairs) {
-    keys.push_back(pair.key);
-  }
-  TRY(generation_.keys.set_all(std::move(request.pairs)));
-  for (const std::string& key : keys) {
-    wake(key);
-  }
-  return {};
-}
-
-/// Always answered, whether the client waits or not: the answer to the wait may be on its way, and then the client
-/// reads both.
-Result<> KeyActions::operator()(request::CancelWait& /*request*/) {
-  generation_.waits.end(client_);
-  return answer(kCancelled);
-}
-
-Result<> KeyActions::operator()(request::QueuePush& request) {
-  TRY(generation_.keys.push(request.key, std::move(request.value)));
-  if (const auto woken = generation_.waits.on_pushed(request.key)) {
+Result<> KeyActions::push(std::vector<std::string>& key_and_value) {
+  TRY(generation_.keys.push(key_and_value[0], std::move(key_and_value[1])));
+  if (const auto woken = generation_.waits.on_pushed(key_and_value[0])) {
     answers_.add_number(*woken, kReady);
   }
   return {};
 }
 
-Result<> KeyActions::operator()(request::QueuePop& request) {
-  const auto size = static_cast<std::int64_t>(generation_.keys.queue_size(request.key));
+Result<> KeyActions::pop(const std::string& key) {
+  const auto size = static_cast<std::int64_t>(generation_.keys.queue_size(key));
   auto answered = answer(size);
-  return answered && size > 0 ? answer_value(generation_.keys.pop(request.key)) : answered;
+  return answered && size > 0 ? answer_value(generation_.keys.pop(key)) : answered;
 }
 
-Result<> KeyActions::operator()(request::QueueLength& request) {
-  return answer(static_cast<std::int64_t>(generation_.keys.queue_size(request.key)));
-}
-
-Result<> KeyActions::operator()(request::ListKeys& /*request*/) {
+Result<> KeyActions::list_keys() {
   TRY(answer(static_cast<std::int64_t>(generation_.keys.size())));
   Result<> all;
   generation_.keys.for_each_key(
@@ -373,12 +377,12 @@ Result<> KeyActions::operator()(request::ListKeys& /*request*/) {
 }
 
 /// Counting does not wake the key's waiters: they wait until all ranks have come.
-Result<> KeyActions::operator()(request::Barrier& request) {
-  const auto count = TRY(generation_.keys.add(request.key, 1));
-  if (count < request.world_size) {
-    return wait_for({request.key});
+Result<> KeyActions::enter_barrier(const std::string& key, std::int64_t world_size) {
+  const auto count = TRY(generation_.keys.add(key, 1));
+  if (count < world_size) {
+    return wait_for({key});
   }
-  wake(request.key);
+  wake(key);
   return wait_for({});
 }
 

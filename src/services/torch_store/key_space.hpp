@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,8 +44,8 @@ class KeySpace {
   }
 
   [[nodiscard]] Result<> set(const std::string& key, std::string value);
-  /// Sets all pairs or none. If a key is given twice, the last value counts.
-  [[nodiscard]] Result<> set_all(std::vector<KeyAndValue> pairs);
+  /// Sets all pairs of a key and a value, or none, and takes the values. If a key is given twice, the last value counts.
+  [[nodiscard]] Result<> set_all(std::span<std::string> keys_and_values);
   [[nodiscard]] Result<> append(const std::string& key, std::string_view value);
   /// Adds to a value, a number in decimal digits, and returns the sum. It wraps around at the largest number, as
   /// torch's does. Fails with `BadData` if the value is not a number.
@@ -53,7 +54,7 @@ class KeySpace {
     SharedValue answer;
     bool is_set = false;
   };
-  [[nodiscard]] Result<Compared> compare_and_set(request::CompareSet request);
+  [[nodiscard]] Result<Compared> compare_and_set(const std::string& key, std::string expected, std::string desired);
   /// True: the key had a value.
   bool erase(const std::string& key);
 

@@ -21,26 +21,17 @@ constexpr std::array kTorch22 = {Validate,  Set,       CompareSet,  Get,      Ad
                                  CountKeys, DeleteKey, Append,      MultiGet, MultiSet, CancelWait, Ping,
                                  QueuePush, QueuePop,  QueueLength, ListKeys, Barrier};
 
-std::span<const Operation> table_of(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::Torch20:
-      return kTorch20;
-    case Dialect::Torch21:
-      return kTorch21;
-    case Dialect::Torch22:
-      break;
-  }
-  return kTorch22;
-}
+/// By `Dialect`.
+constexpr auto kTables = std::to_array<std::span<const Operation>>({kTorch20, kTorch21, kTorch22});
 
 }  // namespace
 
 std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code) {
-  const auto table = table_of(dialect);
+  const auto table = kTables.at(static_cast<std::size_t>(dialect));
   return code < table.size() ? std::optional(table[code]) : std::nullopt;
 }
 
-// The fields of each operation, and the request made of them.
+// The fields of each operation.
 
 namespace {
 
@@ -50,81 +41,29 @@ constexpr std::array kKeyAndTwoValues = {Field::Key, Field::Value, Field::Value}
 constexpr std::array kKeyAndAmount = {Field::Key, Field::Amount};
 constexpr std::array kNonce = {Field::Nonce};
 
-template <typename WithKey>
-Request of_key(Contents&& contents) {
-  return WithKey{std::move(contents.texts[0])};
-}
-
-template <typename WithKeyAndValue>
-Request of_key_and_value(Contents&& contents) {
-  return WithKeyAndValue{{std::move(contents.texts[0]), std::move(contents.texts[1])}};
-}
-
-template <typename WithKeyAndAmount>
-Request of_key_and_amount(Contents&& contents) {
-  return WithKeyAndAmount{std::move(contents.texts[0]), static_cast<std::int64_t>(contents.number)};
-}
-
-template <typename WithKeys>
-Request of_keys(Contents&& contents) {
-  return WithKeys{std::move(contents.texts)};
-}
-
-template <typename Empty>
-Request of_nothing(Contents&& /*contents*/) {
-  return Empty{};
-}
-
-Request of_key_and_two_values(Contents&& contents) {
-  auto& texts = contents.texts;
-  return request::CompareSet{std::move(texts[0]), std::move(texts[1]), std::move(texts[2])};
-}
-
-Request of_nonce(Contents&& contents) {
-  return request::Ping{static_cast<std::uint32_t>(contents.number)};
-}
-
-Request of_pairs(Contents&& contents) {
-  request::MultiSet request;
-  request.pairs.reserve(contents.texts.size() / 2);
-  for (std::size_t i = 0; i < contents.texts.size(); i += 2) {
-    request.pairs.push_back({std::move(contents.texts[i]), std::move(contents.texts[i + 1])});
-  }
-  return request;
-}
-
-struct Row {
-  Layout layout;
-  Request (*make)(Contents&& contents);  ///< from the values of the layout
-};
-
 /// By `Operation`.
-constexpr auto kRows = std::to_array<Row>({
-    {{}, nullptr},  // Validate: the greeting is not read as a request
-    {{kKeyAndValue}, of_key_and_value<request::Set>},
-    {{kKeyAndTwoValues}, of_key_and_two_values},
-    {{kKey}, of_key<request::Get>},
-    {{kKeyAndAmount}, of_key_and_amount<request::Add>},
-    {{kKey, true}, of_keys<request::Check>},
-    {{kKey, true}, of_keys<request::Wait>},
-    {{}, of_nothing<request::CountKeys>},
-    {{kKey}, of_key<request::WatchKey>},
-    {{kKey}, of_key<request::DeleteKey>},
-    {{kKeyAndValue}, of_key_and_value<request::Append>},
-    {{kKey, true}, of_keys<request::MultiGet>},
-    {{kKeyAndValue, true}, of_pairs},
-    {{}, of_nothing<request::CancelWait>},
-    {{kNonce}, of_nonce},
-    {{kKeyAndValue}, of_key_and_value<request::QueuePush>},
-    {{kKey}, of_key<request::QueuePop>},
-    {{kKey}, of_key<request::QueueLength>},
-    {{}, of_nothing<request::ListKeys>},
-    {{kKeyAndAmount}, of_key_and_amount<request::Barrier>},
+constexpr auto kLayouts = std::to_array<Layout>({
+    {},                    // Validate: the greeting is not read as a request
+    {kKeyAndValue},        // Set
+    {kKeyAndTwoValues},    // CompareSet
+    {kKey},                // Get
+    {kKeyAndAmount},       // Add
+    {kKey, true},          // Check
+    {kKey, true},          // Wait
+    {},                    // CountKeys
+    {kKey},                // WatchKey
+    {kKey},                // DeleteKey
+    {kKeyAndValue},        // Append
+    {kKey, true},          // MultiGet
+    {kKeyAndValue, true},  // MultiSet
+    {},                    // CancelWait
+    {kNonce},              // Ping
+    {kKeyAndValue},        // QueuePush
+    {kKey},                // QueuePop
+    {kKey},                // QueueLength
+    {},                    // ListKeys
+    {kKeyAndAmount},       // Barrier
 });
-
-const Row& row_of(Operation operation) {
-  return kRows.at(static_cast<std::size_t>(operation));
-}
 
 constexpr std::uint32_t kGreeting = 0x3C85F7CE;
 /// The number of the greeting, and the word after it.
@@ -156,7 +95,7 @@ std::optional<Request> RequestReader::on_silence() {
   if (!awaits_silence()) {
     return std::nullopt;
   }
-  operation_ = Operation::DeleteKey;
+  request_.operation = Operation::DeleteKey;
   means_ = Dialect::Torch20;
   return finish();
 }
@@ -166,12 +105,12 @@ bool RequestReader::gather(std::string_view& bytes) {
   if (part_ == Part::Undecided) {
     return !bytes.empty();
   }
-  const std::size_t have = part_ == Part::Text ? contents_.texts.back().size() : pending_.size();
+  const std::size_t have = part_ == Part::Text ? request_.texts.back().size() : pending_.size();
   const std::size_t count = std::min(wanted_ - have, bytes.size());
   if (part_ == Part::Text) {
     // Allocates as bytes come, because a length is only a claim; the text ends with the capacity that it needs.
     const std::string_view part = bytes.substr(0, count);
-    std::string& text = contents_.texts.back();
+    std::string& text = request_.texts.back();
     const std::size_t size = text.size() + part.size();
     if (size > text.capacity()) {
       text.reserve(std::min(wanted_, std::max(size, 2 * text.capacity())));
@@ -200,19 +139,19 @@ Result<bool> RequestReader::on_part() {
     case Part::Length:
       return on_length();
     case Part::Text:
-      if (means_ && operation_ == Operation::Append && field_ == 1) {
+      if (means_ && request_.operation == Operation::Append && field_ == 1) {
         part_ = Part::Undecided;
         return false;
       }
       return next_field();
     case Part::Number:
-      contents_.number = wanted_ == sizeof(std::uint32_t) ? take<std::uint32_t>() : take<std::uint64_t>();
+      request_.number = wanted_ == sizeof(std::uint32_t) ? take<std::uint32_t>() : take<std::int64_t>();
       return next_field();
     case Part::Undecided:
       break;
   }
   if (ungreeted_dialect() == Dialect::Torch20) {
-    operation_ = Operation::DeleteKey;
+    request_.operation = Operation::DeleteKey;
     return true;
   }
   return next_field();
@@ -247,9 +186,9 @@ Result<bool> RequestReader::on_code() {
   if (*operation == Operation::Validate) {
     return bad_request("the greeting a second time, expected it once");
   }
-  operation_ = *operation;
-  layout_ = row_of(operation_).layout;
-  contents_.texts.reserve(layout_.fields.size());
+  request_.operation = *operation;
+  layout_ = kLayouts.at(static_cast<std::size_t>(*operation));
+  request_.texts.reserve(layout_.fields.size());
   field_ = 0;
   rounds_ = 1;
   return layout_.is_list ? expect(Part::Count, sizeof(std::uint64_t)) : next_field();
@@ -277,7 +216,7 @@ Result<bool> RequestReader::on_length() {
   if (length > most) {
     return over_limit((is_key ? "a key of '" : "a value of '") + std::to_string(length) + "' bytes", most);
   }
-  contents_.texts.emplace_back();
+  request_.texts.emplace_back();
   held_ += sizeof(std::string);
   return expect(Part::Text, length);
 }
@@ -290,16 +229,10 @@ Result<bool> RequestReader::next_field() {
   if (rounds_ == 0 || layout_.fields.empty()) {
     return true;
   }
-  switch (layout_.fields[field_++]) {
-    case Field::Nonce:
-      return expect(Part::Number, sizeof(std::uint32_t));
-    case Field::Amount:
-      return expect(Part::Number, sizeof(std::uint64_t));
-    case Field::Key:
-    case Field::Value:
-      break;
-  }
-  return expect(Part::Length, sizeof(std::uint64_t));
+  const Field field = layout_.fields[field_++];
+  const bool is_number = field == Field::Nonce || field == Field::Amount;
+  return expect(is_number ? Part::Number : Part::Length,
+                field == Field::Nonce ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
 }
 
 /// Starts a part. Never true: the request goes on.
@@ -329,7 +262,7 @@ Request RequestReader::finish() {
   is_first_ = false;
   held_ = 0;
   expect_code();
-  return row_of(operation_).make(std::exchange(contents_, {}));
+  return std::exchange(request_, {});
 }
 
 /// Takes the number at the front of `pending_`, in the byte order of this machine, which is that of its clients.

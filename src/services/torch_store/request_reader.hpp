@@ -12,81 +12,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace muster::store {
-
-// One type for each operation. The greeting has none: it only tells how the client numbers operations.
-
-struct KeyAndValue {
-  std::string key;
-  std::string value;
-
-  bool operator==(const KeyAndValue&) const = default;
-};
-
-namespace request {
-
-struct Set : KeyAndValue {};
-struct CompareSet {
-  std::string key;
-  std::string expected;
-  std::string desired;
-};
-struct Get {
-  std::string key;
-};
-struct Add {
-  std::string key;
-  std::int64_t amount = 0;
-};
-struct Check {
-  std::vector<std::string> keys;
-};
-struct Wait {
-  std::vector<std::string> keys;
-};
-struct CountKeys {};
-struct WatchKey {
-  std::string key;
-};
-struct DeleteKey {
-  std::string key;
-};
-struct Append : KeyAndValue {};
-struct MultiGet {
-  std::vector<std::string> keys;
-};
-struct MultiSet {
-  std::vector<KeyAndValue> pairs;
-};
-struct CancelWait {};
-struct Ping {
-  std::uint32_t nonce = 0;  ///< the client's pid in its own namespace
-};
-struct QueuePush : KeyAndValue {};
-struct QueuePop {
-  std::string key;
-};
-struct QueueLength {
-  std::string key;
-};
-struct ListKeys {};
-struct Barrier {
-  std::string key;
-  std::int64_t world_size = 0;
-};
-
-}  // namespace request
-
-/// Requests that change or read keys, or wait for them.
-using KeyRequest = std::variant<request::Set, request::CompareSet, request::Get, request::Add, request::Check,
-                                request::Wait, request::CountKeys, request::DeleteKey, request::Append,
-                                request::MultiGet, request::MultiSet, request::CancelWait, request::QueuePush,
-                                request::QueuePop, request::QueueLength, request::ListKeys, request::Barrier>;
-
-using Request = std::variant<request::Ping, request::WatchKey, KeyRequest>;
 
 // The operations of torch's TCPStore, and their numbers in each release of torch.
 //
@@ -139,7 +67,7 @@ class Ungreeted {
   std::optional<Dialect> dialect_;
 };
 
-// Fields that follow an operation's number on the wire, and the request that is made of them.
+// Fields that follow an operation's number on the wire, and the request that they make.
 
 enum class Field {
   Key,    ///< a length in 8 bytes, then the text
@@ -154,10 +82,12 @@ struct Layout {
   bool is_list = false;
 };
 
-/// Values of a layout's fields.
-struct Contents {
-  std::vector<std::string> texts;  ///< keys and values, in order
-  std::uint64_t number = 0;        ///< the nonce, or the bits of the amount
+/// An operation with the values of its layout's fields. `Validate` is none: the greeting only tells how the client numbers
+/// operations.
+struct Request {
+  Operation operation = Operation::Validate;
+  std::vector<std::string> texts{};  ///< keys and values, in order
+  std::int64_t number = 0;           ///< the amount, or the nonce: the client's pid in its own namespace
 };
 
 /// Parses bytes in any pieces into requests, in order. No byte is read twice: the reader knows the current field and
@@ -224,13 +154,12 @@ class RequestReader {
   std::size_t wanted_ = 1;  ///< bytes of the whole part
   std::string pending_;     ///< bytes of the part so far, except of a text
 
-  Operation operation_ = Operation::Validate;
-  std::optional<Dialect> means_;  ///< dialect that gives this operation, if none was settled
+  Request request_;
+  std::optional<Dialect> means_;  ///< dialect that gives its operation, if none was settled
   Layout layout_;
   std::uint64_t rounds_ = 0;  ///< repetitions of the fields that are left, with the current one
   std::size_t field_ = 0;     ///< index of the next field
-  Contents contents_;
-  std::size_t size_ = 1;  ///< bytes of the request, as far as known
+  std::size_t size_ = 1;      ///< bytes of the request, as far as known
   std::size_t held_ = 0;
 };
 

@@ -61,33 +61,28 @@ Result<> Store::read(ClientId client, Connection& connection, std::string_view b
 }
 
 Result<> Store::act(ClientId client, Connection& connection, Request request) {
-  return std::visit(Carry{*this, client, connection}, request);
-}
-
-Result<> Store::Carry::operator()(request::Ping& ping) {
-  if (connection.generation == nullptr) {
-    connection.process.pid = ping.nonce;
+  if (request.operation == Operation::WatchKey) {
+    return Error{ErrorKind::BadData, "it watches the key '" + one_line(request.texts.front(), kLongestShown) +
+                                         "', expected what clients of torch 2.1 and later do as well"};
   }
-  TRY(store.answers_.may_add(client, sizeof ping.nonce));
-  store.answers_.add_number(client, ping.nonce);
-  return {};
-}
-
-Result<> Store::Carry::operator()(request::WatchKey& watch) const {
-  return Error{ErrorKind::BadData, "it watches the key '" + one_line(watch.key, kLongestShown) +
-                                       "', expected what clients of torch 2.1 and later do as well"};
-}
-
-Result<> Store::Carry::operator()(KeyRequest& request) {
+  if (request.operation == Operation::Ping) {
+    const auto nonce = static_cast<std::uint32_t>(request.number);
+    if (connection.generation == nullptr) {
+      connection.process.pid = nonce;
+    }
+    TRY(answers_.may_add(client, sizeof nonce));
+    answers_.add_number(client, nonce);
+    return {};
+  }
   if (connection.generation == nullptr) {
-    const auto* const add = std::get_if<request::Add>(&request);
-    const bool is_rank = add != nullptr && add->key == kArrivalKey && add->amount > 0;
-    connection.generation = &store.generations_.join(connection.process, is_rank);
+    const bool is_rank =
+        request.operation == Operation::Add && request.texts.front() == kArrivalKey && request.number > 0;
+    connection.generation = &generations_.join(connection.process, is_rank);
     if (is_rank) {
       connection.reader.settle_for_all();
     }
   }
-  return std::visit(KeyActions(client, *connection.generation, store.answers_), request);
+  return KeyActions(client, *connection.generation, answers_).run(request);
 }
 
 void Store::count_unfinished(Connection& connection) {

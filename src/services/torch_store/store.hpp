@@ -80,14 +80,6 @@ class Store {
     Generation* generation = nullptr;
     std::optional<Error> refusal{};
   };
-  struct Carry {
-    Store& store;
-    ClientId client;
-    Connection& connection;
-    [[nodiscard]] Result<> operator()(request::Ping& ping);
-    [[nodiscard]] Result<> operator()(request::WatchKey& watch) const;
-    [[nodiscard]] Result<> operator()(KeyRequest& request);
-  };
 
   [[nodiscard]] Result<> read(ClientId client, Connection& connection, std::string_view bytes);
   [[nodiscard]] Result<> act(ClientId client, Connection& connection, Request request);

@@ -16,8 +16,12 @@ std::string value_of(const KeySpace& keys, const std::string& key) {
 }
 
 std::string compare(KeySpace& keys, std::string expected, std::string desired) {
-  const auto done = keys.compare_and_set({"/a", std::move(expected), std::move(desired)});
+  const auto done = keys.compare_and_set("/a", std::move(expected), std::move(desired));
   return *done.value().answer + (done.value().is_set ? " set" : "");
+}
+
+Result<> set_all(KeySpace& keys, std::vector<std::string> keys_and_values) {
+  return keys.set_all(keys_and_values);
 }
 
 TEST(KeySpace, ComparesAndSets) {
@@ -89,7 +93,7 @@ TEST(KeySpace, AppendsAndLeavesAloneWhatIsBeingTold) {
 TEST(KeySpace, SetsTheLastOfAKeyThatStandsThereTwice) {
   Budget budget(kPlenty);
   KeySpace keys(budget);
-  ASSERT_TRUE(keys.set_all({{"/a", "1"}, {"/b", "2"}, {"/a", "3"}}));
+  ASSERT_TRUE(set_all(keys, {"/a", "1", "/b", "2", "/a", "3"}));
   EXPECT_EQ(value_of(keys, "/a"), "3");
   EXPECT_EQ(keys.size(), 2U);
 }
@@ -124,9 +128,9 @@ TEST(KeySpace, GivesBackAllThatItSpent) {
     EXPECT_TRUE(keys.erase("/a"));
     EXPECT_FALSE(keys.erase("/a"));
     EXPECT_EQ(budget.spent(), 0U);
-    ASSERT_TRUE(keys.set_all({{"/a", "1"}, {"/a", "2"}}));
+    ASSERT_TRUE(set_all(keys, {"/a", "1", "/a", "2"}));
     const std::size_t spent = budget.spent();
-    ASSERT_TRUE(keys.set_all({{"/a", "3"}}));
+    ASSERT_TRUE(set_all(keys, {"/a", "3"}));
     EXPECT_EQ(budget.spent(), spent);
     ASSERT_TRUE(keys.push("/q", "1"));
   }
@@ -146,8 +150,8 @@ TEST(KeySpace, RefusesWhatDoesNotFitAndChangesNothing) {
   EXPECT_FALSE(keys.set("/a", std::string(900, 'y')));
   EXPECT_FALSE(keys.append("/a", std::string(400, 'y')));
   EXPECT_FALSE(keys.push("/q", std::string(400, 'y')));
-  EXPECT_FALSE(keys.set_all({{"/c", "1"}, {"/d", "2"}}));
-  EXPECT_FALSE(keys.compare_and_set({"/e", "", std::string(400, 'y')}));
+  EXPECT_FALSE(set_all(keys, {"/c", "1", "/d", "2"}));
+  EXPECT_FALSE(keys.compare_and_set("/e", "", std::string(400, 'y')));
 
   EXPECT_EQ(value_of(keys, "/a"), old);
   EXPECT_EQ(keys.size(), 1U);

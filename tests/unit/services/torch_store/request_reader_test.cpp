@@ -6,51 +6,40 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 namespace muster::store {
 namespace {
 
-std::string shown(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) {
-    all += " " + text;
-  }
-  return all;
-}
-
 /// A request as a line, such as "set /a 1".
-struct Shown {
-  std::string operator()(const request::Ping& r) const { return "ping " + std::to_string(r.nonce); }
-  std::string operator()(const request::WatchKey& r) const { return "watch " + r.key; }
-  std::string operator()(const KeyRequest& r) const { return std::visit(*this, r); }
-  std::string operator()(const request::Set& r) const { return "set " + r.key + " " + r.value; }
-  std::string operator()(const request::CompareSet& r) const {
-    return "compare " + r.key + " " + r.expected + " " + r.desired;
+std::string shown(const Request& request) {
+  static const std::map<Operation, std::string> kNames = {{Operation::Ping, "ping"},
+                                                          {Operation::WatchKey, "watch"},
+                                                          {Operation::Set, "set"},
+                                                          {Operation::CompareSet, "compare"},
+                                                          {Operation::Get, "get"},
+                                                          {Operation::Add, "add"},
+                                                          {Operation::Check, "check"},
+                                                          {Operation::Wait, "wait"},
+                                                          {Operation::CountKeys, "count"},
+                                                          {Operation::DeleteKey, "delete"},
+                                                          {Operation::Append, "append"},
+                                                          {Operation::MultiGet, "multi-get"},
+                                                          {Operation::MultiSet, "multi-set"},
+                                                          {Operation::CancelWait, "cancel"},
+                                                          {Operation::QueuePush, "push"},
+                                                          {Operation::QueuePop, "pop"},
+                                                          {Operation::QueueLength, "length"},
+                                                          {Operation::ListKeys, "list"},
+                                                          {Operation::Barrier, "barrier"}};
+  std::string line = kNames.at(request.operation);
+  for (std::size_t i = 0; i < request.texts.size(); ++i) {
+    line += (request.operation == Operation::MultiSet && i % 2 == 1 ? "=" : " ") + request.texts[i];
   }
-  std::string operator()(const request::Get& r) const { return "get " + r.key; }
-  std::string operator()(const request::Add& r) const { return "add " + r.key + " " + std::to_string(r.amount); }
-  std::string operator()(const request::Check& r) const { return "check" + shown(r.keys); }
-  std::string operator()(const request::Wait& r) const { return "wait" + shown(r.keys); }
-  std::string operator()(const request::CountKeys& /*r*/) const { return "count"; }
-  std::string operator()(const request::DeleteKey& r) const { return "delete " + r.key; }
-  std::string operator()(const request::Append& r) const { return "append " + r.key + " " + r.value; }
-  std::string operator()(const request::MultiGet& r) const { return "multi-get" + shown(r.keys); }
-  std::string operator()(const request::MultiSet& r) const {
-    std::string all = "multi-set";
-    for (const KeyAndValue& pair : r.pairs) {
-      all += " " + pair.key + "=" + pair.value;
-    }
-    return all;
-  }
-  std::string operator()(const request::CancelWait& /*r*/) const { return "cancel"; }
-  std::string operator()(const request::QueuePush& r) const { return "push " + r.key + " " + r.value; }
-  std::string operator()(const request::QueuePop& r) const { return "pop " + r.key; }
-  std::string operator()(const request::QueueLength& r) const { return "length " + r.key; }
-  std::string operator()(const request::ListKeys& /*r*/) const { return "list"; }
-  std::string operator()(const request::Barrier& r) const {
-    return "barrier " + r.key + " " + std::to_string(r.world_size);
-  }
-};
+  const bool has_number = request.operation == Operation::Ping || request.operation == Operation::Add ||
+                          request.operation == Operation::Barrier;
+  return line + (has_number ? " " + std::to_string(request.number) : "");
+}
 
 /// Feeds a reader in pieces of `step` bytes and keeps its requests as lines; "! ..." is an error, and the last line.
 /// The client is a rank by default.
@@ -76,7 +65,7 @@ class Read {
   }
   Read& silence() {
     if (const auto request = reader_.on_silence()) {
-      lines_.push_back(std::visit(Shown(), *request));
+      lines_.push_back(shown(*request));
     }
     return *this;
   }
@@ -93,7 +82,7 @@ class Read {
       return false;
     }
     if (*request) {
-      lines_.push_back(std::visit(Shown(), **request));
+      lines_.push_back(shown(**request));
     }
     return request->has_value();
   }
