@@ -1,5 +1,5 @@
 // Implements the messages between the store's process and the agent, and both ends of their link. A message is a JSON
-// object in a frame, and its first key tells its type.
+// object in a frame, and has the members of its type.
 #include "services/torch_store/store_process.hpp"
 
 #include "base/json.hpp"
@@ -7,6 +7,7 @@
 #include "gang/net/listener.hpp"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/describe/class.hpp>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,88 +17,35 @@
 #include <cerrno>
 #include <utility>
 
+namespace muster::store {
+
+BOOST_DESCRIBE_STRUCT(Process, (), (address, pid))
+BOOST_DESCRIBE_STRUCT(AwaitedKey, (), (key, clients, processes))
+BOOST_DESCRIBE_STRUCT(AwaitedKeys, (), (keys, are_all))
+
+}  // namespace muster::store
+
 namespace muster {
-namespace {
 
-json::array write_processes(const std::vector<store::Process>& processes) {
-  json::array all;
-  for (const store::Process& process : processes) {
-    all.push_back({json::value(process.address), process.pid ? json::value(*process.pid) : json::value()});
-  }
-  return all;
-}
-
-struct Write {
-  json::object operator()(const StoreNotice& notice) const { return {{"remark", notice.text}}; }
-  json::object operator()(const StoreEnd& end) const { return {{"end", end.why}}; }
-  json::object operator()(const StoreStatus& status) const {
-    return {{"meeting", status.init_barrier},
-            {"expected", status.expected},
-            {"is_complete", status.is_complete},
-            {"arrived", write_processes(status.arrived)}};
-  }
-  json::object operator()(const store::AwaitedKeys& awaited) const {
-    json::array keys;
-    for (const store::AwaitedKey& one : awaited.keys) {
-      keys.push_back({json::value(one.key), one.clients, write_processes(one.processes)});
-    }
-    return {{"awaited", std::move(keys)}, {"are_all", awaited.are_all}};
-  }
-};
-
-std::vector<store::Process> read_processes(const json::value& list) {
-  std::vector<store::Process> processes;
-  for (const json::value& entry : list.as_array()) {
-    const json::array& process = entry.as_array();
-    processes.push_back({std::string(process.at(0).as_string()), std::nullopt});
-    if (!process.at(1).is_null()) {
-      processes.back().pid = process.at(1).to_number<std::uint32_t>();
-    }
-  }
-  return processes;
-}
-
-store::AwaitedKeys read_awaited(const json::object& object) {
-  store::AwaitedKeys awaited;
-  awaited.are_all = object.at("are_all").as_bool();
-  for (const json::value& entry : object.at("awaited").as_array()) {
-    const json::array& one = entry.as_array();
-    awaited.keys.push_back(
-        {std::string(one.at(0).as_string()), one.at(1).to_number<std::size_t>(), read_processes(one.at(2))});
-  }
-  return awaited;
-}
-
-StoreStatus read_status(const json::object& object) {
-  StoreStatus status;
-  status.init_barrier = object.at("meeting").to_number<std::size_t>();
-  status.expected = object.at("expected").to_number<std::size_t>();
-  status.is_complete = object.at("is_complete").as_bool();
-  status.arrived = read_processes(object.at("arrived"));
-  return status;
-}
-
-}  // namespace
+BOOST_DESCRIBE_STRUCT(StoreNotice, (), (text))
+BOOST_DESCRIBE_STRUCT(StoreEnd, (), (why))
+BOOST_DESCRIBE_STRUCT(StoreStatus, (), (init_barrier, expected, is_complete, arrived))
 
 std::string write_message(const StoreMessage& message) {
-  json::value document = std::visit(Write{}, message);
+  json::value document = json::value_from(message);
   make_valid_utf8(document);
   return frame(json::serialize(document));
 }
 
 Result<StoreMessage> read_message(std::string_view payload) {
-  try {
-    const json::object object = json::parse(payload).as_object();
-    if (const auto* const notice = object.if_contains("remark")) {
-      return StoreNotice{std::string(notice->as_string())};
-    }
-    if (const auto* const end = object.if_contains("end")) {
-      return StoreEnd{std::string(end->as_string())};
-    }
-    return object.contains("awaited") ? StoreMessage(read_awaited(object)) : StoreMessage(read_status(object));
-  } catch (const std::exception& wrong) {  // Boost.JSON throws for an unexpected type or a missing key
-    return Error{ErrorKind::BadData, std::string("the store's process has sent an unknown message: ") + wrong.what()};
+  boost::system::error_code wrong;
+  const json::value document = json::parse(payload, wrong);  // null if it is wrong
+  auto message = json::try_value_to<StoreMessage>(document);
+  if (!message) {
+    return Error{ErrorKind::BadData,
+                 "the store's process has sent an unknown message: " + (wrong ? wrong : message.error()).message()};
   }
+  return *std::move(message);
 }
 
 // The process's end: messages are buffered until the agent reads them.

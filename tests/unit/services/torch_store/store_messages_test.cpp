@@ -54,9 +54,9 @@ TEST(StoreMessages, ComeBackAsTheyWere) {
 
 TEST(StoreMessages, NothingElseIsTaken) {
   for (const char* const wrong :
-       {"", "[]", "{}", "{\"end\": 3}", "{\"meeting\":0,\"expected\":1,\"is_complete\":0,\"arrived\":[]}",
-        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}", "{\"awaited\":[]}",
-        "{\"awaited\":[[\"/a\",1]],\"are_all\":true}"}) {
+       {"", "[]", "{}", R"({"why": 3})", R"({"init_barrier":0,"expected":1,"is_complete":0,"arrived":[]})",
+        R"({"init_barrier":0,"expected":1,"is_complete":true,"arrived":[[]]})", R"({"keys":[]})",
+        R"({"keys":[{"key":"/a","clients":1}],"are_all":true})"}) {
     EXPECT_FALSE(read_message(wrong)) << wrong;
   }
 }
