@@ -162,20 +162,14 @@ void remove_old(const std::string& path) {
   }
 }
 
-/// Returns an error message; empty: the pipe exists.
-std::string make_pipe(const std::string& path) {
-  remove_old(path);
-  return ::mkfifo(path.c_str(), kPrivateFileMode) == 0
-             ? std::string()
-             : system_error("cannot make the pipe '" + path + "'", errno).message;
-}
-
 using Paths = std::vector<std::string>;
 
+/// Returns an error message; empty: the pipes exist.
 std::string make_pipes(const Paths& paths) {
   for (const std::string& path : paths) {
-    if (std::string error = make_pipe(path); !error.empty()) {
-      return error;
+    remove_old(path);
+    if (::mkfifo(path.c_str(), kPrivateFileMode) != 0) {
+      return system_error("cannot make the pipe '" + path + "'", errno).message;
     }
   }
   return {};

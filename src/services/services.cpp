@@ -193,14 +193,11 @@ struct Trace {
 /// The plan's files, for the helper process that writes them and the one that removes them.
 struct FileWriteJob {
   std::vector<PlannedFile> files;
-  std::string temporary_name;  ///< in the directory of each file
-  SharedArray<Trace> traces;   ///< one for each file
+  /// In the directory of each file. Unique, and chosen before the writer starts: the helper process that removes the file
+  /// cannot ask the writer.
+  std::string temporary_name;
+  SharedArray<Trace> traces;  ///< one for each file
 };
-
-/// Unique, and chosen before the writer starts: the helper process that removes the file cannot ask the writer.
-Result<std::string> choose_temporary_name() {
-  return ".muster_" + TRY(random_digits());
-}
 
 std::string temporary_beside(const fs::path& place, const FileWriteJob& writing) {
   return (place.parent_path() / writing.temporary_name).string();
@@ -329,7 +326,7 @@ class PlannedFiles final : public Service {
     }
     auto traces = TRY(share_array<Trace>(plan.files.size()));
     writing_ =
-        std::make_shared<FileWriteJob>(FileWriteJob{plan.files, TRY(choose_temporary_name()), std::move(traces)});
+        std::make_shared<FileWriteJob>(FileWriteJob{plan.files, ".muster_" + TRY(random_digits()), std::move(traces)});
     is_awaited_ = true;
     host_->write_files(
         describe(plan.files), [writing = writing_] { return write_files(*writing); },

@@ -75,21 +75,17 @@ namespace {
 using boost::asio::ip::tcp;
 using Address = boost::asio::ip::address;
 
+/// Admits some numeric addresses and this machine.
 class IpAllowList {
  public:
   /// `agent` gets a message for the user: once per refused address, and for the first addresses only.
-  explicit IpAllowList(AgentLink& agent) : agent_(agent) {}
+  IpAllowList(AgentLink& agent, const std::vector<std::string>& addresses);
 
-  /// Admits only these numeric addresses and this machine from now on. Before this call, all are admitted.
-  void admit_only(const std::vector<std::string>& addresses);
   /// `peer`: an address as `peer_of` returns it.
   bool admits(const std::string& peer);
 
  private:
-  void warn(const std::string& peer);
-
   AgentLink& agent_;
-  bool is_open_ = true;
   std::set<std::string> admitted_;
   std::set<std::string> refused_;
 };
@@ -114,9 +110,8 @@ std::string peer_of(int fd, const tcp::endpoint& remote) {
   return is_here ? kThisMachine : peer.to_string();
 }
 
-void IpAllowList::admit_only(const std::vector<std::string>& addresses) {
-  is_open_ = false;
-  admitted_ = {kThisMachine};
+IpAllowList::IpAllowList(AgentLink& agent, const std::vector<std::string>& addresses)
+    : agent_(agent), admitted_{kThisMachine} {
   for (const std::string& address : addresses) {
     boost::system::error_code error;
     const Address numeric = boost::asio::ip::make_address(address, error);
@@ -127,17 +122,11 @@ void IpAllowList::admit_only(const std::vector<std::string>& addresses) {
 }
 
 bool IpAllowList::admits(const std::string& peer) {
-  const bool is_admitted = is_open_ || admitted_.contains(peer);
-  if (!is_admitted) {
-    warn(peer);
-  }
-  return is_admitted;
-}
-
-void IpAllowList::warn(const std::string& peer) {
-  if (refused_.size() < kMostWarnings && refused_.insert(peer).second) {
+  const bool is_admitted = admitted_.contains(peer);
+  if (!is_admitted && refused_.size() < kMostWarnings && refused_.insert(peer).second) {
     agent_.warn("a connection from " + peer + " was refused: no node of the job has this address");
   }
+  return is_admitted;
 }
 
 }  // namespace
@@ -177,9 +166,12 @@ struct StoreClient {
 class StoreLoop {
  public:
   StoreLoop(const StoreChannel& ends, const StoreJob& job)
-      : listener_(ends.listener), agent_(poller_, ends.agent, kAgent), expected_(job.workers), store_(job.workers) {
+      : listener_(ends.listener),
+        agent_(poller_, ends.agent, kAgent),
+        admission_(agent_, job.addresses),
+        expected_(job.workers),
+        store_(job.workers) {
     poller_.add(listener_, kListener, EPOLLIN);
-    admission_.admit_only(job.addresses);
   }
 
   void run() {
@@ -445,7 +437,7 @@ class StoreLoop {
   Poller poller_;
   int listener_;
   AgentLink agent_;
-  IpAllowList admission_{agent_};
+  IpAllowList admission_;
   std::size_t expected_;
   store::Store store_;
   store::InitBarrier notified_;
