@@ -7,6 +7,7 @@
 #include "gang/net/listener.hpp"
 #include "modes/agent_call.hpp"
 #include "modes/ssh_files.hpp"
+#include "process/spawn.hpp"
 #include "services/mpi/mpi_link.hpp"
 
 #include <fcntl.h>
@@ -41,23 +42,9 @@ void give_back(const Inherited& inherited) {
 }
 
 /// Execs the program. Returns only if that fails.
-Error become(std::vector<std::string> words, const std::map<std::string, std::string>& variables,
+Error become(const std::vector<std::string>& words, const std::map<std::string, std::string>& variables,
              const Inherited& inherited) {
-  std::vector<std::string> entries;
-  entries.reserve(variables.size());
-  for (const auto& [name, value] : variables) {
-    entries.push_back(name);
-    entries.back().append("=").append(value);
-  }
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> list;
-    list.reserve(texts.size() + 1);
-    for (std::string& text : texts) {
-      list.push_back(text.data());
-    }
-    list.push_back(nullptr);
-    return list;
-  };
+  const std::vector<std::string> entries = environment_entries(variables);
   give_back(inherited);
   ::execvpe(words.front().c_str(), pointers(words).data(), pointers(entries).data());
   const int error_number = errno;

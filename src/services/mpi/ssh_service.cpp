@@ -162,23 +162,17 @@ class SshService final : public Service {
   }
 
   [[nodiscard]] Result<> write_clients(const std::vector<mpi::SshNode>& nodes) const {
-    const auto config = mpi::client_config(folder_, nodes);
-    const auto known = mpi::known_hosts(nodes);
-    if (!config || !known) {
-      return config ? known.error() : config.error();
-    }
-    auto written = write_whole_file(path_of(ssh_file::kClient), *config);
-    return written ? write_whole_file(path_of(ssh_file::kKnownHosts), *known) : written;
+    const auto config = TRY(mpi::client_config(folder_, nodes));
+    const auto known = TRY(mpi::known_hosts(nodes));
+    TRY(write_whole_file(path_of(ssh_file::kClient), config));
+    return write_whole_file(path_of(ssh_file::kKnownHosts), known);
   }
 
   [[nodiscard]] Result<> write_servers(const std::vector<mpi::SshNode>& nodes) const {
     const auto own = TRY(mpi::read_public_key(own_.key));
-    auto written = given_key_.empty() ? trust(nodes.front()) : Result<>();
-    if (written) {
-      written = write_whole_file(path_of(ssh_file::kSession), mpi::session_script(folder_, session_));
-    }
-    return written ? write_whole_file(path_of(ssh_file::kServer), mpi::server_config(folder_, port_number_, own.user))
-                   : written;
+    TRY(given_key_.empty() ? trust(nodes.front()) : Result<>());
+    TRY(write_whole_file(path_of(ssh_file::kSession), mpi::session_script(folder_, session_)));
+    return write_whole_file(path_of(ssh_file::kServer), mpi::server_config(folder_, port_number_, own.user));
   }
 
   /// Collects the variables of ssh sessions: those that the plan gives to sshd, and those by which the shell finds
@@ -195,8 +189,8 @@ class SshService final : public Service {
   }
 
   [[nodiscard]] Result<> trust(const mpi::SshNode& first) const {
-    const auto key = mpi::read_public_key(first.key);
-    return key ? write_whole_file(path_of(ssh_file::kAuthorizedKeys), key->words + "\n") : Result<>(key.error());
+    const auto key = TRY(mpi::read_public_key(first.key));
+    return write_whole_file(path_of(ssh_file::kAuthorizedKeys), key.words + "\n");
   }
 
   ServiceInput input_;
