@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -137,17 +138,6 @@ std::optional<Process> read_process(const std::string& pid) {
   return parse_stat(read_small_file("/proc/" + pid + "/stat"));
 }
 
-using Children = std::multimap<pid_t, const Process*>;  ///< by parent
-
-std::vector<const Process*> children_of(const Children& children, pid_t parent) {
-  std::vector<const Process*> found;
-  const auto [first, last] = children.equal_range(parent);
-  for (auto child = first; child != last; ++child) {
-    found.push_back(child->second);
-  }
-  return found;
-}
-
 }  // namespace
 
 bool is_exiting(const Process& process) {
@@ -206,16 +196,20 @@ std::vector<pid_t> listed_children(pid_t process) {
 }
 
 std::vector<Process> descendants(const std::vector<Process>& all, pid_t root, const std::set<pid_t>& excluded) {
-  Children children;
+  std::multimap<pid_t, const Process*> children;  // by parent
   for (const Process& process : all) {
     if (process.pid != root && !excluded.contains(process.pid)) {
       children.emplace(process.parent, &process);
     }
   }
-  std::vector<const Process*> family = children_of(children, root);
+  std::vector<const Process*> family;
+  const auto add_children = [&](pid_t parent) {
+    const auto [first, last] = children.equal_range(parent);
+    std::transform(first, last, std::back_inserter(family), [](const auto& child) { return child.second; });
+  };
+  add_children(root);
   for (std::size_t next = 0; next < family.size(); ++next) {
-    const std::vector<const Process*> more = children_of(children, family[next]->pid);
-    family.insert(family.end(), more.begin(), more.end());
+    add_children(family[next]->pid);
   }
   std::vector<Process> living;
   for (const Process* process : family) {

@@ -81,17 +81,14 @@ void Reaper::collect_ready(std::vector<Death>& deaths) {
       continue;
     }
     for (int i = 0; i < ready; ++i) {
-      take_ready(events[static_cast<std::size_t>(i)].data.fd, deaths);
+      const pid_t pid = events[static_cast<std::size_t>(i)].data.fd;
+      if (!reap(pid, deaths)) {
+        note_traced_zombie(pid, deaths);
+      }
     }
     if (ready < static_cast<int>(events.size())) {
       return;
     }
-  }
-}
-
-void Reaper::take_ready(pid_t pid, std::vector<Death>& deaths) {
-  if (!reap(pid, deaths)) {
-    note_traced_zombie(pid, deaths);
   }
 }
 

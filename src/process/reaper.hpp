@@ -64,7 +64,6 @@ class Reaper {
     UniqueFd pidfd;
   };
   void collect_ready(std::vector<Death>& deaths);
-  void take_ready(pid_t pid, std::vector<Death>& deaths);
   bool reap(pid_t pid, std::vector<Death>& deaths);
   void note_traced_zombie(pid_t pid, std::vector<Death>& deaths);
   static Death find_death(pid_t pid);

@@ -22,9 +22,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 namespace muster {
@@ -219,18 +217,8 @@ Error not_in_path(const std::string& name, const std::optional<std::string>& ref
 }
 
 bool has_same_bytes(const std::string& one, const std::string& other) {
-  constexpr std::size_t kPiece = 65'536;
-  std::ifstream files[] = {std::ifstream(one, std::ios::binary), std::ifstream(other, std::ios::binary)};
-  std::array<char, kPiece> pieces[2];
-  while (files[0] && files[1]) {
-    files[0].read(pieces[0].data(), kPiece);
-    files[1].read(pieces[1].data(), kPiece);
-    const auto count = static_cast<std::size_t>(files[0].gcount());
-    if (files[0].gcount() != files[1].gcount() || std::memcmp(pieces[0].data(), pieces[1].data(), count) != 0) {
-      return false;
-    }
-  }
-  return files[0].eof() && files[1].eof();
+  const auto bytes = read_regular_file(one);
+  return bytes && bytes == read_regular_file(other);
 }
 
 /// True for a symlink to us or a copy, named like another launcher: its caller does not want us.
