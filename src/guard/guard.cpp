@@ -3,12 +3,14 @@
 
 #include "base/log.hpp"
 #include "base/signals.hpp"
+#include "base/text.hpp"
 #include "environment/mounted_files.hpp"
 #include "guard/guard_cleanup.hpp"
 #include "process/descendants.hpp"
 #include "process/guarantees.hpp"
 #include "process/helper_process.hpp"
 #include "process/inherited.hpp"
+#include "process/programs.hpp"
 #include "process/timers.hpp"
 #include "supervise/exit_status.hpp"
 #include "supervise/job_end.hpp"
@@ -25,7 +27,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <utility>
@@ -270,16 +271,12 @@ void wake_guard(pid_t guard) {
 }
 
 bool resume_stopped_guard(const GuardLink& link) {
-  auto status = read_fields("/proc/" + std::to_string(link.guard) + "/status");
-  const bool is_stopped = status["State"].starts_with('T');
-  const bool is_held = status["State"].starts_with('t');  // traced by a debugger
-  unsigned long long pending = 0;
-  for (const char* const set : {"SigPnd", "ShdPnd"}) {
-    constexpr int kHexadecimal = 16;
-    pending |= std::strtoull(status[set].c_str(), nullptr, kHexadecimal);
-  }
-  const bool is_asked = std::any_of(link.stop_signals.begin(), link.stop_signals.end(), [&](int signal) {
-    return ((pending >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
+  const auto status = read_fields("/proc/" + std::to_string(link.guard) + "/status");
+  const std::string state = value_at(status, "State");
+  const bool is_stopped = state.starts_with('T');
+  const bool is_held = state.starts_with('t');  // traced by a debugger
+  const bool is_asked = std::ranges::any_of(link.stop_signals, [&](int signal) {
+    return has_signal(status, {"SigPnd", "ShdPnd"}, signal);
   });
   if (is_stopped && is_asked && ::getppid() == link.guard) {
     (void)::kill(link.guard, SIGCONT);

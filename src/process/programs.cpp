@@ -24,6 +24,16 @@
 #include <system_error>
 
 namespace muster {
+
+bool has_signal(const std::map<std::string, std::string>& status, std::initializer_list<const char*> sets, int signal) {
+  std::uint64_t signals = 0;
+  for (const char* const set : sets) {
+    constexpr int kHexadecimal = 16;
+    signals |= std::strtoull(value_at(status, set).c_str(), nullptr, kHexadecimal);
+  }
+  return ((signals >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
+}
+
 namespace {
 
 std::string_view file_name(std::string_view path) {
@@ -71,17 +81,6 @@ std::multimap<std::string, pid_t> writers_of(const std::vector<Process>& program
   return writers;
 }
 
-/// True if one of these sets in a status file of /proc has the signal.
-bool has_signal(const std::string& file, std::initializer_list<const char*> sets, int signal) {
-  auto status = read_fields(file);
-  std::uint64_t signals = 0;
-  for (const char* const set : sets) {
-    constexpr int kHexadecimal = 16;
-    signals |= std::strtoull(status[set].c_str(), nullptr, kHexadecimal);
-  }
-  return ((signals >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
-}
-
 /// True if the thread is in sigtimedwait(2), during which the kernel shows what it waits for as not blocked.
 bool waits_for_signals(const std::string& thread) {
   std::ifstream file(thread + "/syscall");
@@ -90,7 +89,7 @@ bool waits_for_signals(const std::string& thread) {
 }
 
 bool has_signal(const Process& process, const char* set, int signal) {
-  return has_signal("/proc/" + std::to_string(process.pid) + "/status", {set}, signal);
+  return muster::has_signal(read_fields("/proc/" + std::to_string(process.pid) + "/status"), {set}, signal);
 }
 
 /// By `&`, a shell starts a process that ignores SIGINT and SIGQUIT (POSIX, "Asynchronous Lists"), or with job control,
@@ -147,7 +146,7 @@ bool runs_shell(const Process& process) {
 
 bool survives(pid_t pid, int signal) {
   const std::string process = "/proc/" + std::to_string(pid);
-  if (has_signal(process + "/status", {"SigCgt", "SigIgn"}, signal)) {
+  if (has_signal(read_fields(process + "/status"), {"SigCgt", "SigIgn"}, signal)) {
     return true;
   }
   bool is_blocked = false;  // by all of its threads, one of which waits for it
@@ -155,7 +154,7 @@ bool survives(pid_t pid, int signal) {
   for (std::filesystem::directory_iterator at(process + "/task", error), end; !error && at != end;
        at.increment(error)) {
     const std::string thread = at->path().string();
-    is_blocked = has_signal(thread + "/status", {"SigBlk"}, signal) || waits_for_signals(thread);
+    is_blocked = has_signal(read_fields(thread + "/status"), {"SigBlk"}, signal) || waits_for_signals(thread);
     if (!is_blocked) {
       return false;
     }

@@ -8,10 +8,16 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace muster {
+
+/// True if one of these sets in a status file of /proc has the signal. `status`: its fields, by `read_fields`. Pure.
+bool has_signal(const std::map<std::string, std::string>& status, std::initializer_list<const char*> sets, int signal);
 
 /// True for a shell, by its executable, since a script has a name of its own. Where that may not be read, by its name.
 bool runs_shell(const Process& process);
