@@ -14,18 +14,18 @@
 namespace muster {
 namespace {
 
-/// The wildcard address of a family with port 0, for which the kernel chooses a port.
+/// The wildcard address of a family with a port; 0: the kernel chooses one.
 struct AnyAddress {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-};
+  explicit AnyAddress(int family, std::uint16_t port = 0)
+      : size(family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)) {
+    storage.ss_family = static_cast<sa_family_t>(family);            // both wildcard addresses are all zero
+    reinterpret_cast<sockaddr_in&>(storage).sin_port = htons(port);  // NOLINT: sin6_port is at the same place
+  }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }  // NOLINT: the socket API
 
-AnyAddress any_address(int family) {
-  AnyAddress any;
-  any.storage.ss_family = static_cast<sa_family_t>(family);
-  any.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  return any;  // both wildcard addresses and port 0 are all zero
-}
+  sockaddr_storage storage{};
+  socklen_t size;
+};
 
 /// Binds this port for both versions of IP, or for version 4 where the host has no other. Empty: the port is in use.
 ///
@@ -36,14 +36,12 @@ Result<UniqueFd> take_port(std::uint16_t port) {
   const int off = 0;
   int error_number = 0;
   for (const int family : {AF_INET6, AF_INET}) {
-    AnyAddress any = any_address(family);
-    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);     // NOLINT: the socket API
-    const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
+    AnyAddress any(family, port);
     UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (socket && family == AF_INET6) {
       (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (socket && ::bind(socket.get(), address, any.size) == 0 &&
+    if (socket && ::bind(socket.get(), any.get(), any.size) == 0 &&
         ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) {
       return socket;
     }
@@ -62,10 +60,9 @@ Result<WorkerPort> WorkerPort::reserve() {
   for (const int family : {AF_INET, AF_INET6}) {  // some hosts have only version 6
     UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
-    AnyAddress any = any_address(family);
-    auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
+    AnyAddress any(family);
     if (socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        ::bind(socket.get(), address, any.size) == 0 && ::getsockname(socket.get(), address, &any.size) == 0) {
+        ::bind(socket.get(), any.get(), any.size) == 0 && ::getsockname(socket.get(), any.get(), &any.size) == 0) {
       const auto& bound = reinterpret_cast<const sockaddr_in&>(any.storage);  // NOLINT: sin6_port is at the same place
       return WorkerPort(std::move(socket), ntohs(bound.sin_port));
     }
@@ -77,11 +74,9 @@ Result<WorkerPort> WorkerPort::reserve() {
 Result<> WorkerPort::check_is_free(std::uint16_t number) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
-  AnyAddress any = any_address(AF_INET);
-  reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(number);   // NOLINT: the socket API
-  const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
+  AnyAddress any(AF_INET, number);
   const bool is_free = !socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-                       ::bind(socket.get(), address, any.size) == 0;
+                       ::bind(socket.get(), any.get(), any.size) == 0;
   return is_free
              ? Result<>()
              : system_error("the workers may not be able to meet at port " + std::to_string(number) + " of this node",
