@@ -3,9 +3,12 @@
 
 #include "agent/cache_packs.hpp"
 #include "base/file_io.hpp"
+#include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "compile_cache/cache_table.hpp"
+
+#include <boost/describe/class.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -51,6 +54,9 @@ struct Root {
 
 /// Opens the folder of this node, if nobody else can write there.
 Result<Root> open_root(const CachePlaces& places) {
+  if (const std::string problem = problem_of_store(places.store); !problem.empty()) {
+    return Error{ErrorKind::BadData, problem};
+  }
   Root root{open_folder(AT_FDCWD, places.folder), places.user};
   if (!root.file) {
     return system_error("cannot open '" + places.folder + "'", errno);
@@ -418,9 +424,6 @@ CacheReport try_store(const CachePlaces& places) {
 
 CacheReport fill_folder(const CachePlaces& places) {
   CacheReport report;
-  if (const std::string problem = problem_of_store(places.store); !problem.empty()) {
-    return refuse(problem);
-  }
   const auto root = open_root(places);
   if (!root) {
     return refuse(root.error().message);
@@ -436,9 +439,6 @@ CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_
                      std::chrono::seconds most_time) {
   const auto end = std::chrono::steady_clock::now() + most_time;
   CacheReport report;
-  if (const std::string problem = problem_of_store(places.store); !problem.empty()) {
-    return refuse(problem);
-  }
   const auto root = open_root(places);
   if (!root) {
     return refuse(root.error().message);
@@ -464,24 +464,19 @@ CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_
 
 // --- Reports --------------------------------------------------------------------------------------
 
-std::string write_report(const CacheReport& report) {
-  std::string text = std::to_string(report.entries) + "\n" + std::to_string(report.bytes) + "\n" +
-                     std::to_string(static_cast<int>(report.is_refused)) + "\n";
-  for (const std::string& remark : report.remarks) {
-    text += one_line(remark, 400) + "\n";
+BOOST_DESCRIBE_STRUCT(CacheReport, (), (entries, bytes, remarks, is_refused))
+
+std::string write_report(CacheReport report) {
+  for (std::string& remark : report.remarks) {
+    remark = one_line(remark, 400);
   }
-  return text;
+  return json::serialize(json::value_from(report));
 }
 
 CacheReport read_report(const std::string& answer) {
-  std::vector<std::string> lines = split(answer, '\n');
-  constexpr std::size_t kNumbers = 3;
-  if (lines.size() <= kNumbers) {
-    return {};
-  }
-  CacheReport report{std::stoull(lines[0]), std::stoull(lines[1]), {}, lines[2] == "1"};
-  lines.pop_back();  // behind the last line end
-  report.remarks.assign(lines.begin() + kNumbers, lines.end());
+  boost::system::error_code failed;
+  const auto read = json::try_value_to<CacheReport>(json::parse(answer, failed));
+  CacheReport report = read ? *read : CacheReport();
   if (report.remarks.size() > kMostNotices) {
     const std::size_t more = report.remarks.size() - kMostNotices;
     report.remarks.resize(kMostNotices);

@@ -24,7 +24,7 @@ struct CacheReport {
   std::vector<std::string> remarks;  ///< sentences about packs and files that were left alone
   bool is_refused = false;           ///< the store is not used in this job any more
 };
-std::string write_report(const CacheReport& report);
+std::string write_report(CacheReport report);
 CacheReport read_report(const std::string& answer);
 
 /// Makes the store if it is missing, finds out whether it takes a file, and removes what earlier jobs have left unfinished there.
