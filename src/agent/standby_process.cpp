@@ -23,31 +23,32 @@ constexpr std::chrono::milliseconds kMessageTimeout{100};
 
 }  // namespace
 
-Result<StandbyProcess> StandbyProcess::start(Spawner& spawner, const SpawnRequest& worker,
-                                             const OutputConnection& output, const std::string& folder) {
-  StandbyProcess standby;
+Result<std::unique_ptr<StandbyProcess>> StandbyProcess::start(Spawner& spawner, const SpawnRequest& worker,
+                                                              const OutputConnection& output,
+                                                              const std::string& folder) {
+  std::unique_ptr<StandbyProcess> standby(new StandbyProcess);
   auto ends = TRY(make_output_ends(output));
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
     return system_error("making a pair of sockets", errno);
   }
-  standby.socket_ = UniqueFd(pair[0]);
+  standby->socket_ = UniqueFd(pair[0]);
   const UniqueFd theirs(pair[1]);
   (void)::fcntl(pair[0], F_SETFL, O_NONBLOCK);  // of a socket of ours it cannot fail; Python's end blocks
-  standby.request_ = worker;
-  standby.output_ = output;
+  standby->request_ = worker;
+  standby->output_ = output;
   const UniqueFd null_input = open_null(NullFor::Reading);
   SpawnRequest request = standby::with_our_file(worker, folder, "stand_by", theirs.get());
   request.standard_input = worker.standard_input == STDIN_FILENO ? STDIN_FILENO : null_input.get();
   give_ends(request, ends.workers);
-  standby.ours_ = std::move(ends.ours);
+  standby->ours_ = std::move(ends.ours);
   auto spawned = TRY(spawner.spawn(request));
-  standby.pid_ = spawned.pid;
-  standby.pidfd_ = std::move(spawned.pidfd);
-  if (!standby.pidfd_) {
+  standby->pid_ = spawned.pid;
+  standby->pidfd_ = std::move(spawned.pidfd);
+  if (!standby->pidfd_) {
     return Error{ErrorKind::System, "the kernel has no pidfds"};
   }
-  standby.is_paced_ = !lower_priority(standby.pid_);
+  standby->is_paced_ = !lower_priority(standby->pid_);
   return standby;
 }
 
@@ -55,18 +56,6 @@ Result<> StandbyProcess::send_imports(const standby::Imports& imports, bool are_
   const std::string message = standby::imports_message(imports, is_paced_, are_given);
   return write_all(socket_.get(), message, kMessageTimeout).missing > 0 ? Error{ErrorKind::System, "it does not read"}
                                                                         : Result<>();
-}
-
-StandbyProcess& StandbyProcess::operator=(StandbyProcess&& other) noexcept {
-  std::swap(pid_, other.pid_);
-  std::swap(pidfd_, other.pidfd_);
-  std::swap(socket_, other.socket_);
-  std::swap(ours_, other.ours_);
-  std::swap(request_, other.request_);
-  std::swap(output_, other.output_);
-  std::swap(is_paced_, other.is_paced_);
-  std::swap(is_ready_, other.is_ready_);
-  return *this;
 }
 
 StandbyProcess::~StandbyProcess() {

@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace muster {
 
@@ -29,12 +29,11 @@ class StandbyProcess {
  public:
   /// Starts it by the request of the worker. `folder` has sitecustomize.py. Fails as `Spawner::spawn` does, and without
   /// pidfds.
-  [[nodiscard]] static Result<StandbyProcess> start(Spawner& spawner, const SpawnRequest& worker,
-                                                    const OutputConnection& output, const std::string& folder);
+  [[nodiscard]] static Result<std::unique_ptr<StandbyProcess>> start(Spawner& spawner, const SpawnRequest& worker,
+                                                                     const OutputConnection& output,
+                                                                     const std::string& folder);
   /// Names its imports, see `standby::imports_message`. Fails if it does not read.
   [[nodiscard]] Result<> send_imports(const standby::Imports& imports, bool are_given);
-  StandbyProcess(StandbyProcess&& other) noexcept { *this = std::move(other); }
-  StandbyProcess& operator=(StandbyProcess&& other) noexcept;
   StandbyProcess(const StandbyProcess&) = delete;
   StandbyProcess& operator=(const StandbyProcess&) = delete;
   /// Kills it, unless it has become a worker.

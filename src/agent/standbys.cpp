@@ -260,9 +260,9 @@ Result<> Standbys::make(std::size_t worker, bool is_probe) {
   }
   SpawnRequest request = *here.request;
   request.argv = is_probe ? standby::harmless_words(*here.program) : request.argv;
-  StandbyProcess process = TRY(StandbyProcess::start(spawner_, request, here.output, folder));
-  watch(process);
-  making_.emplace(StandbyInProgress{worker, {}, Descriptor(io_, ::fcntl(process.socket(), F_DUPFD_CLOEXEC, 3))});
+  auto process = TRY(StandbyProcess::start(spawner_, request, here.output, folder));
+  watch(*process);
+  making_.emplace(StandbyInProgress{worker, {}, Descriptor(io_, ::fcntl(process->socket(), F_DUPFD_CLOEXEC, 3))});
   (is_probe ? making_->probe : here.standby) = std::move(process);
   read_answer();
   progress_timer_.start(kStallLimit, [this] { check_progress(); });
@@ -386,7 +386,7 @@ void Standbys::check_progress() {
 }
 
 void Standbys::check_memory() {
-  const bool has_standbys = std::ranges::any_of(workers_, [](const Worker& one) { return one.standby.has_value(); });
+  const bool has_standbys = std::ranges::any_of(workers_, [](const Worker& one) { return one.standby != nullptr; });
   if (!has_standbys) {
     return;
   }

@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -77,14 +78,14 @@ class Standbys {
     OutputConnection output{};
     pid_t pid = -1;
     UniqueFd notes{};  ///< of its imports
-    std::optional<StandbyProcess> standby{};
+    std::unique_ptr<StandbyProcess> standby{};
     std::string why_none{};  ///< why there was none when the attempt began
   };
   /// The standby that imports; before it, a process of the same Python without the program, which shows that this Python
   /// imports our file: otherwise the standby would run the program.
   struct StandbyInProgress {
     std::size_t worker = 0;
-    std::optional<StandbyProcess> probe;  ///< empty: it has answered
+    std::unique_ptr<StandbyProcess> probe;  ///< empty: it has answered
     Descriptor answers;
     std::string answer{};
     std::array<char, 512> buffer{};
