@@ -129,9 +129,7 @@ void InputWatcher::watch_folders() {
 }
 
 void InputWatcher::watch_as_well(const std::string& path) {
-  Input input;
-  input.path = path;
-  watched_too_.push_back(std::move(input));
+  watched_too_.emplace_back().path = path;
 }
 
 void InputWatcher::wait_for_events() {

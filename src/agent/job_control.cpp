@@ -4,6 +4,7 @@
 #include "agent/run_folder.hpp"
 #include "base/endpoint.hpp"
 #include "base/file_io.hpp"
+#include "base/format_text.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "control/status.hpp"
@@ -16,11 +17,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -44,10 +43,9 @@ constexpr std::chrono::seconds kStatusTimeout{5};
 
 /// Seconds are written as decimals, not in exponential form.
 std::string notice_text(const JobNotice& notice, double within, int attempt) {
-  std::array<char, 64> times{};
-  (void)std::snprintf(times.data(), times.size(), "\"deadline\":%.3f,\"within\":%.3f", notice.deadline, within);
   return "{\"version\":" + std::to_string(kNoticeVersion) + ",\"attempt\":" + std::to_string(attempt) + "," +
-         times.data() + ",\"reason\":" + json::serialize(json::value(valid_utf8(notice.source))) + "}\n";
+         format_text("\"deadline\":%.3f,\"within\":%.3f", notice.deadline, within) +
+         ",\"reason\":" + json::serialize(json::value(valid_utf8(notice.source))) + "}\n";
 }
 
 /// Changes the flag's byte in place, because a worker's library may have created and mapped the file.

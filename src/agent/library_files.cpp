@@ -17,9 +17,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -123,16 +123,11 @@ bool is_library(const std::string& path, const std::string& prefix) {
          (!prefix.empty() && path.starts_with(prefix));
 }
 
-/// True if the descriptor was opened to be read alone.
+/// True if the descriptor that the file of /proc describes was opened to be read alone.
 bool is_read_only(const std::string& fd_info) {
-  constexpr std::string_view kFlags = "flags:";
   constexpr int kOctal = 8;
-  const std::size_t at = fd_info.find(kFlags);
-  const std::string_view rest =
-      at == std::string::npos ? "" : trim(std::string_view(fd_info).substr(at + kFlags.size()));
-  unsigned flags = O_WRONLY;
-  (void)std::from_chars(rest.data(), rest.data() + rest.size(), flags, kOctal);
-  return (flags & unsigned{O_ACCMODE}) == unsigned{O_RDONLY};
+  const std::string flags = value_at(read_fields(fd_info), "flags");
+  return !flags.empty() && (std::strtoul(flags.c_str(), nullptr, kOctal) & unsigned{O_ACCMODE}) == unsigned{O_RDONLY};
 }
 
 /// Adds what the process has mapped and opened.
@@ -154,7 +149,7 @@ void add_files_of(pid_t pid, FileList& list) {
   for (const std::string& fd : entries_of(links)) {
     std::error_code closed;
     const std::string path = fs::read_symlink(links + fd, closed).string();
-    if (is_library(path, prefix) && is_read_only(read_regular_file(flags + fd).value_or(""))) {
+    if (is_library(path, prefix) && is_read_only(flags + fd)) {
       list.add(path);
     }
   }

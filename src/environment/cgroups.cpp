@@ -2,6 +2,7 @@
 #include "environment/cgroups.hpp"
 
 #include "base/text.hpp"
+#include "environment/mounted_files.hpp"
 #include "environment/mounts.hpp"
 
 #include <algorithm>
@@ -101,17 +102,11 @@ std::optional<std::uint64_t> read_number(const std::string& path) {
   return file >> number ? std::optional(number) : std::nullopt;
 }
 
-/// The number behind the first of these names in a file of lines "name number".
+/// The number behind this name in a file of lines "name number".
 std::optional<std::uint64_t> read_named_number(const std::string& path, std::string_view wanted) {
-  std::ifstream lines(path);
-  std::string name;
-  std::uint64_t number = 0;
-  while (lines >> name >> number) {
-    if (name == wanted) {
-      return number;
-    }
-  }
-  return std::nullopt;
+  const auto all = read_properties(path);
+  const auto found = all.find(std::string(wanted));
+  return found == all.end() ? std::nullopt : std::optional<std::uint64_t>(found->second);
 }
 
 /// Version 2 writes "max" where there is no limit, version 1 the largest multiple of a page.

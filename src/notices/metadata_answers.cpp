@@ -128,15 +128,8 @@ Result<std::optional<milliseconds>> read_azure(const HttpAnswer& answer, std::st
 }  // namespace
 
 const char* name_of(Cloud cloud) {
-  switch (cloud) {
-    case Cloud::Aws:
-      return "aws";
-    case Cloud::Gcp:
-      return "gcp";
-    case Cloud::Azure:
-      return "azure";
-  }
-  return "";
+  constexpr std::array kNames = {"aws", "gcp", "azure"};
+  return kNames.at(static_cast<std::size_t>(cloud));
 }
 
 struct HttpReader::Parser {

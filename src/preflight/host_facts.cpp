@@ -2,13 +2,13 @@
 #include "preflight/host_facts.hpp"
 
 #include "base/display_text.hpp"
+#include "base/format_text.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -158,9 +158,7 @@ std::string describe_number(const FactRow& row, double number) {
 }
 
 std::string two_decimals(double number) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", number);
-  return text.data();
+  return format_text("%.2f", number);
 }
 
 std::string to_line(const Facts& facts) {

@@ -1,12 +1,14 @@
 // Each function adds the facts of one source. The names of files are those of the kernel, drivers and installers.
 #include "preflight/read_facts.hpp"
 
+#include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/cpu_topology.hpp"
 #include "environment/mounted_files.hpp"
 
+#include <fcntl.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -80,11 +82,8 @@ void add_drivers(Facts& facts, const std::string& root) {
 
 std::string cuda_version(const std::string& path) {
   constexpr std::size_t kMostBytes = 65'536;
-  std::ifstream file(path);
-  std::string text(kMostBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  const auto document = parse_object(text);
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto document = parse_object(read_up_to(file.get(), kMostBytes).bytes);
   const json::value* const cuda = document ? document->if_contains("cuda") : nullptr;
   return cuda != nullptr && cuda->is_object() ? std::string(text_of(cuda->get_object(), "version")) : std::string();
 }
