@@ -48,7 +48,7 @@ def test_a_rank_that_the_batch_script_expanded_is_refused_where_another_node_lea
         (
             [*TWO, "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:PORT"],
             {**STEP, "SLURM_STEP_NODELIST": "garbage["},
-            ["SLURM_STEP_NODELIST is 'garbage['", "not compared"],
+            ["SLURM_STEP_NODELIST is 'garbage['", "does not compare the command line with what slurm"],
         ),
     ],
 )
