@@ -383,4 +383,20 @@ bool AttemptEnd::can_continue_without(LinkId link, Instant now) const {
   return slots >= *gang_.config.job.total_slots;
 }
 
+void AttemptEnd::carry_out(const ExchangeOutcome& outcome, Instant now) {
+  if (const auto* const delivery = std::get_if<Delivery>(&outcome)) {
+    for (const Merged& chunk : delivery->chunks) {
+      gang_.send(delivery->links, chunk);
+    }
+    return;
+  }
+  JobEnd end = GangState::end_of(std::get<Error>(outcome));
+  if (gang_.state == LeaderState::Running) {
+    gang_.end = gang_.recorded(end);
+    end_attempt(std::move(end), SIGTERM, now);
+  } else if (gang_.state == LeaderState::Rendezvous) {
+    goodbye_.conclude(std::move(end), now);
+  }
+}
+
 }  // namespace muster::gang

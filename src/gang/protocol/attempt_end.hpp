@@ -41,6 +41,10 @@ class AttemptEnd {
   /// A node has ended, or is lost. When it was the last one, the next attempt is prepared or the job ends.
   void after_an_end(Instant now);
 
+  /// Sends what the nodes have brought together. What cannot be merged ends the job, because another attempt would
+  /// contribute the same.
+  void carry_out(const ExchangeOutcome& outcome, Instant now);
+
   /// True if the job has a replacement for the node, or may be smaller.
   bool can_continue_without(LinkId link, Instant now) const;
   /// True when nodes should have said long ago that their workers have ended.

@@ -12,34 +12,8 @@
 
 namespace muster::gang {
 
-std::vector<LinkId> SilenceCheck::look(Roster& roster, Instant now) {
-  std::vector<LinkId> silent;
-  if (now < next_) {
-    return silent;
-  }
-  const auto moment = std::min<std::chrono::milliseconds>(timeout_ / 8, std::chrono::seconds(1));
-  const Instant::duration asleep = now - next_ > moment ? now - next_ : Instant::duration(0);
-  Instant first = now + timeout_;
-  std::set<LinkId> suspects;
-  for (auto& [link, member] : roster.members()) {
-    member.last_heard = std::min(member.last_heard + asleep, now);
-    const bool is_late = link != kOwnLink && now - member.last_heard >= timeout_;
-    if (is_late && suspects_.contains(link)) {
-      silent.push_back(link);
-    } else if (is_late) {
-      suspects.insert(link);
-    } else if (link != kOwnLink) {
-      first = std::min(first, member.last_heard + timeout_);
-    }
-  }
-  suspects_ = std::move(suspects);
-  next_ = suspects_.empty() ? std::max(first, now + moment) : now + moment;
-  return silent;
-}
-
 Leader::Leader(GangConfig config, Instant now)
     : gang_(std::move(config), now),
-      silence_(gang_.config.options.heartbeat_timeout, now),
       own_ranks_(gang_),
       questions_(gang_),
       preflight_(gang_),
@@ -48,7 +22,8 @@ Leader::Leader(GangConfig config, Instant now)
       rendezvous_(gang_, admission_, goodbye_, preflight_, now),
       attempt_start_(gang_, admission_, rendezvous_, goodbye_),
       suspension_(gang_, admission_),
-      attempt_end_(gang_, admission_, rendezvous_, suspension_, goodbye_) {}
+      attempt_end_(gang_, admission_, rendezvous_, suspension_, goodbye_),
+      departures_(gang_, {admission_, preflight_, rendezvous_, suspension_, attempt_end_, goodbye_}, now) {}
 
 LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
   if (gang_.state != State::Finished) {
@@ -71,7 +46,7 @@ std::optional<Instant> Leader::next_wake() const {
     }
   };
   if (gang_.roster.has_others() && gang_.state != State::Finished) {
-    at(silence_.next());
+    at(departures_.next_silence_check());
   }
   at(attempt_end_.next_wake());
   at(preflight_.next_wake());
@@ -125,8 +100,7 @@ void Leader::handle(const Received& received, Instant now) {
 }
 
 void Leader::handle(const LinkLost& lost, Instant now) {
-  note_loss(lost.link, lost.why, now);
-  part_with(lost.link, lost.why, now);
+  departures_.note_lost_link(lost.link, lost.why, now);
 }
 
 void Leader::handle(const AuthFailed& stranger, Instant /*now*/) {
@@ -144,37 +118,21 @@ void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
 }
 
 void Leader::handle(const StoodStill& still, Instant now) {
-  standstill_.note(still, gang_.config.options.heartbeat_timeout, now);
+  departures_.note_standstill(still, now);
 }
 
 void Leader::handle(const Tick& /*tick*/, Instant now) {
-  for (const LinkId link : silence_.look(gang_.roster, now)) {
-    const std::string why = "was silent for " + whole_seconds(gang_.config.options.heartbeat_timeout);
-    note_loss(link, why, now);
-    disconnect(link, why, now);
-  }
+  departures_.drop_silent_nodes(now);
   if (gang_.state == State::Rendezvous) {
     rendezvous_.on_tick(now);
   }
   attempt_end_.on_tick(now);
   preflight_.on_tick(now);
   if (attempt_end_.is_stop_overdue(now)) {
-    give_up_late_nodes(now);
+    departures_.give_up_late_nodes(now);
   }
   if (gang_.state == State::Finishing && now >= goodbye_.deadline()) {
     goodbye_.drop_all_links();
-  }
-}
-
-void Leader::give_up_late_nodes(Instant now) {
-  for (const LinkId link : attempt_end_.take_late_nodes(now)) {
-    const Member* const member = gang_.roster.find(link);
-    if (member != nullptr && !member->has_ended) {
-      gang_.say(Level::Warning, "node " + to_string(*member->node_rank) + ", " + describe(*member) +
-                                    ", does not say that its workers have ended: going on without it");
-      lose(link, "did not say that its workers have ended", now);
-      gang_.drop(link);
-    }
   }
 }
 
@@ -206,7 +164,7 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
   const bool may_go = link != kOwnLink && is_in_vain && !gang_.config.job.total_slots &&
                       gang_.roster.seated() > gang_.config.job.least_nodes;
   if (!member.seat || may_go) {
-    send_away(link, std::move(end), "has not got what it needs: " + preparing.waits_for, now);
+    departures_.send_away(link, std::move(end), "has not got what it needs: " + preparing.waits_for, now);
   } else {
     member.cannot_go_on = std::move(end);
     rendezvous_.note_unable_node();
@@ -232,7 +190,7 @@ bool Leader::leave_out_unfit(Instant now) {
   JobEnd end = make_end(EndKind::Unfit, unfit->why);
   if (may_go) {
     note_unfit(*unfit);
-    send_away(unfit->link, std::move(end), unfit->how, now);
+    departures_.send_away(unfit->link, std::move(end), unfit->how, now);
   } else if (unfit->link == kOwnLink || !gang_.can_start_again() || !preflight_.awaits_spare(now)) {
     note_unfit(*unfit);
     goodbye_.conclude(std::move(end), now);
@@ -256,7 +214,7 @@ bool Leader::replace_barred(Instant now) {
     const std::string reason = describe_seat(member) + " is left out, and a spare has its seat: " +
                                describe_reasons(*gang_.node_failures.find(name));
     gang_.send(gang_.roster.links(), Announce{reason});
-    send_away(link, make_end(EndKind::Unfit, reason), "has failed by itself", now);
+    departures_.send_away(link, make_end(EndKind::Unfit, reason), "has failed by itself", now);
     return true;
   }
   return false;
@@ -276,34 +234,16 @@ void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
   for (const ExchangeOutcome& outcome : gang_.exchange.take(link, contribute)) {
     const auto* const violation = std::get_if<Violation>(&outcome);
     if (violation != nullptr && link != kOwnLink) {
-      disconnect(link, violation->why, now);
+      departures_.disconnect(link, violation->why, now);
     } else if (violation != nullptr) {
-      carry_out(Error{ErrorKind::System, violation->why}, now);
+      attempt_end_.carry_out(Error{ErrorKind::System, violation->why}, now);
     } else {
-      carry_out(outcome, now);
+      attempt_end_.carry_out(outcome, now);
     }
   }
   rendezvous_.forget_pending();
   if (gang_.roster.find(link) != nullptr) {
     rendezvous_.follow_readiness(link, now);
-  }
-}
-
-/// Sends what the nodes have brought together. What cannot be merged ends the job, because another attempt would
-/// contribute the same.
-void Leader::carry_out(const ExchangeOutcome& outcome, Instant now) {
-  if (const auto* const delivery = std::get_if<Delivery>(&outcome)) {
-    for (const Merged& chunk : delivery->chunks) {
-      gang_.send(delivery->links, chunk);
-    }
-    return;
-  }
-  JobEnd end = GangState::end_of(std::get<Error>(outcome));
-  if (gang_.state == State::Running) {
-    gang_.end = gang_.recorded(end);
-    attempt_end_.end_attempt(std::move(end), SIGTERM, now);
-  } else if (gang_.state == State::Rendezvous) {
-    goodbye_.conclude(std::move(end), now);
   }
 }
 
@@ -360,7 +300,7 @@ void Leader::take(LinkId link, const AttemptOver& ended, Instant now) {
     gang_.end = gang_.attempt.end_without_restart();
   }
   if (member.leaving_after) {
-    release(link, "was stopped by " + signal_name(*member.leaving_after), now);
+    departures_.release(link, "was stopped by " + signal_name(*member.leaving_after), now);
   }
   if (gang_.state == State::Running && suspension_.is_noticed() && gang_.attempt.is_over()) {
     attempt_end_.end_suspended(suspension_.after_all_have_ended(now), now, suspension_.kind());
@@ -376,7 +316,7 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
   }
   if (link != kOwnLink && !member.seat) {  // a spare: the job does not need it
     member.leaving_after = asked.signal;
-    release(link, "was stopped by " + signal_name(asked.signal), now);
+    departures_.release(link, "was stopped by " + signal_name(asked.signal), now);
     return;
   }
   if (asked.is_urgent) {
@@ -410,7 +350,7 @@ void Leader::continue_without(LinkId link, int signal, Instant now) {
   member.leaving_after = signal;
   const bool is_missed = gang_.state == State::Running && member.is_missed_if_lost();
   if (member.has_ended) {
-    release(link, "was stopped by " + signal_name(signal), now);
+    departures_.release(link, "was stopped by " + signal_name(signal), now);
   }
   if (is_missed) {
     attempt_end_.end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
@@ -487,95 +427,8 @@ void Leader::take(LinkId link, const Hung& hung, Instant now) {
 }
 
 void Leader::take(LinkId link, const auto& unexpected, Instant now) {
-  disconnect(link, "sent the message '" + std::string(name_of(Message(unexpected))) + "', which no agent sends here",
-             now);
-}
-
-// --- Agents that go -----------------------------------------------------------------------------
-
-void Leader::disconnect(LinkId link, const std::string& why, Instant now) {
-  if (gang_.roster.find(link) != nullptr) {
-    part_with(link, why, now);
-    gang_.drop(link);
-  }
-}
-
-void Leader::part_with(LinkId link, const std::string& why, Instant now) {
-  const Member* const member = gang_.roster.find(link);
-  if (member != nullptr && !member->has_ended) {
-    lose(link, why, now);
-  } else if (member != nullptr) {
-    release(link, why, now);
-  }
-  goodbye_.dissolve_if_alone();
-}
-
-/// The node itself is not the reason if it was asked to leave, its memory was used up, or this node stood still.
-void Leader::note_loss(LinkId link, const std::string& why, Instant now) {
-  const Member* const member = gang_.roster.find(link);
-  if (member != nullptr && !member->has_ended) {
-    const bool is_own =
-        !member->leaving_after && member->memory.describe(now).empty() && !standstill_.explains_losses(now);
-    gang_.node_failures.note_loss({*member->node_rank, is_own ? why : ""});
-  }
-}
-
-/// A node of this attempt is lost, and its processes may still be alive.
-void Leader::lose(LinkId link, const std::string& why, Instant now) {
-  Member& member = *gang_.roster.find(link);
-  const std::string name = "node " + to_string(*member.node_rank) + ", " + describe(member) + ",";
-  const std::string reason = standstill_.describe_loss(name, why, now) + member.memory.describe(now);
-  gang_.fence.note_loss(member.last_heard);
-  member.has_ended = true;
-  gang_.attempt.note_node_ended();
-  const bool is_missed = gang_.state == State::Running && member.is_missed_if_lost();
-  if (is_missed) {
-    gang_.exchange.end();  // no node gets a value that lacks its part
-  }
-  release(link, why, now);
-  if (is_missed) {
-    attempt_end_.end_attempt(suspension_.is_noticed() ? suspension_.end(reason) : make_end(EndKind::Lost, reason),
-                             SIGTERM, now);
-  } else {
-    attempt_end_.after_an_end(now);
-  }
-}
-
-/// The agent ends with `end`; "node 3, gpu-3 (10.0.0.4), left: it <why>".
-void Leader::send_away(LinkId link, JobEnd end, const std::string& why, Instant now) {
-  gang_.send(link, Finish{gang_.recorded(std::move(end))});
-  gang_.drop(link);
-  release(link, why, now);
-}
-
-/// Removes a member. None of its processes of the attempt is alive, or the fence covers them.
-void Leader::release(LinkId link, const std::string& why, Instant now) {
-  Member& member = *gang_.roster.find(link);
-  const auto seat = member.seat;
-  const std::string name = describe(member);
-  if (seat) {
-    gang_.roster.leave_seat(link, "left: " + why);
-  }
-  if (member.leaving_after) {
-    gang_.send(link, Finish{gang_.recorded(end_by_signal(*member.leaving_after))});
-    gang_.drop(link);
-  }
-  gang_.roster.remove(link);
-  preflight_.forget(link);
-  if (seat && gang_.state == State::Rendezvous) {
-    gang_.say(Level::Info, "node " + std::to_string(*seat) + ", " + name + ", left: it " + why);
-  }
-  if (seat) {
-    rendezvous_.place_claimants(*seat, now);
-  }
-  if (seat && gang_.state == State::Rendezvous) {
-    admission_.seat_spares();
-    rendezvous_.try_start(now);  // with fewer nodes the last call may no longer run
-  }
-  admission_.note_newcomers(now);
-  for (const ExchangeOutcome& outcome : gang_.exchange.forget(link)) {
-    carry_out(outcome, now);
-  }
+  departures_.disconnect(
+      link, "sent the message '" + std::string(name_of(Message(unexpected))) + "', which no agent sends here", now);
 }
 
 }  // namespace muster::gang

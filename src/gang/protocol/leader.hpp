@@ -7,40 +7,22 @@
 #include "gang/protocol/admission.hpp"
 #include "gang/protocol/attempt_end.hpp"
 #include "gang/protocol/attempt_start.hpp"
+#include "gang/protocol/departures.hpp"
 #include "gang/protocol/gang_state.hpp"
 #include "gang/protocol/goodbye.hpp"
 #include "gang/protocol/leader_events.hpp"
 #include "gang/protocol/own_ranks.hpp"
 #include "gang/protocol/preflight.hpp"
 #include "gang/protocol/rendezvous.hpp"
-#include "gang/protocol/standstill.hpp"
 #include "gang/protocol/status_questions.hpp"
 #include "gang/protocol/suspension.hpp"
 
 #include <chrono>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace muster::gang {
-
-/// Finds the agents that are silent for a heartbeat timeout. This process may have been stopped itself, and the messages of
-/// the others be unread: a look that comes late does not count the time since it was due, and an agent is silent only if
-/// it is so a moment later, too.
-class SilenceCheck {
- public:
-  SilenceCheck(std::chrono::milliseconds heartbeat_timeout, Instant now) : timeout_(heartbeat_timeout), next_(now) {}
-
-  /// The silent ones; empty: none, or it is not time to look.
-  std::vector<LinkId> look(Roster& roster, Instant now);
-  Instant next() const { return next_; }
-
- private:
-  std::chrono::milliseconds timeout_;
-  Instant next_;
-  std::set<LinkId> suspects_;  ///< silent when last looked
-};
 
 /// Decides for the whole job. A job of one node has a leader too, with its own agent as the only member.
 ///
@@ -52,7 +34,8 @@ class SilenceCheck {
 ///                                 Finished
 ///
 /// It passes each event to its parts, which share GangState: Admission and Rendezvous until an attempt can start,
-/// AttemptStart, AttemptEnd and Suspension from then on, Goodbye at the end. Preflight compares the nodes.
+/// AttemptStart, AttemptEnd and Suspension from then on, Departures when a node is lost or leaves, Goodbye at the end.
+/// Preflight compares the nodes.
 ///
 /// If seats stay empty (a job of MIN to MAX nodes), the node ranks of an attempt number the occupied seats.
 class Leader {
@@ -108,19 +91,9 @@ class Leader {
   bool replace_barred(Instant now);
   void note_unfit(const UnfitNode& unfit);
   void withdraw_notice(Instant now);
-  void carry_out(const ExchangeOutcome& outcome, Instant now);
-  void give_up_late_nodes(Instant now);
   void continue_without(LinkId link, int signal, Instant now);
-  void lose(LinkId link, const std::string& why, Instant now);
-  void release(LinkId link, const std::string& why, Instant now);
-  void disconnect(LinkId link, const std::string& why, Instant now);
-  void part_with(LinkId link, const std::string& why, Instant now);
-  void note_loss(LinkId link, const std::string& why, Instant now);
-  void send_away(LinkId link, JobEnd end, const std::string& why, Instant now);
 
   GangState gang_;
-  SilenceCheck silence_;
-  Standstill standstill_;
   OwnRanks own_ranks_;
   StatusQuestions questions_;
   Preflight preflight_;
@@ -130,6 +103,7 @@ class Leader {
   AttemptStart attempt_start_;
   Suspension suspension_;
   AttemptEnd attempt_end_;
+  Departures departures_;
 };
 
 }  // namespace muster::gang
