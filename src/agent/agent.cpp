@@ -108,32 +108,26 @@ Agent::Agent(const RunContext& run, GuardLink link)
     : run_(run),
       loop_(std::move(link), run.options, run.inherited, *this),
       shutdown_(loop_, *this, run.exit_report.stream),
-      record_(loop_, shutdown_.pending_work(), run_),
-      progress_(loop_.io(), loop_.helpers(), run.job.gang.config.options.restarts.progress_file),
-      evidence_(loop_.io(), loop_.helpers(), run_),
+      records_{{loop_, shutdown_.pending_work(), run_},
+               {loop_.io(), loop_.helpers(), run.job.gang.config.options.restarts.progress_file},
+               {loop_.io(), loop_.helpers(), run_}},
       gang_(loop_.io(), setup_with_keys(run), *this),
       startup_(loop_.io(), run_, gang_),
       services_(loop_, shutdown_.pending_work(), run_, gang_, attempt_),
       reporter_(loop_, run_, gang_, services_, attempt_),
-      facts_(loop_, run_, gang_),
-      links_(loop_, run_, gang_),
       preflight_(loop_, shutdown_.pending_work(), run_, gang_),
-      bad_nodes_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run_.job.gang.config.options.bad_nodes),
       control_(loop_, shutdown_.pending_work(), run_, gang_, reporter_),
       suspend_requests_(loop_, shutdown_, run.options, gang_),
-      standbys_(loop_.io(), loop_.helpers(), run_, shutdown_.pending_work()),
-      read_ahead_(loop_.io(), loop_.helpers(), run_),
-      early_standbys_(loop_, run_, standbys_, read_ahead_),
-      caches_(loop_.io(), loop_.helpers(), run_) {
+      head_start_(loop_, shutdown_.pending_work(), run_) {
   services_.on_ranks_met = [this](std::chrono::nanoseconds time) {
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
     record({.kind = ledger::Kind::RanksMet});
   };
-  caches_.record = [this](ledger::Event event) { record(std::move(event)); };
-  read_ahead_.record = [this](ledger::Event event) { record(std::move(event)); };
-  reporter_.standbys = [this] { return standbys_.ready(); };
-  record_.ranks = [this] { return reporter_.rank_states(); };
-  record_.asked = [this] { return reporter_.asked(); };
+  head_start_.caches().record = [this](ledger::Event event) { record(std::move(event)); };
+  head_start_.read_ahead().record = [this](ledger::Event event) { record(std::move(event)); };
+  reporter_.standbys = [this] { return head_start_.standbys().ready(); };
+  records_.events.ranks = [this] { return reporter_.rank_states(); };
+  records_.events.asked = [this] { return reporter_.asked(); };
 }
 
 int Agent::run() {
@@ -142,16 +136,16 @@ int Agent::run() {
     log_info(text);
   }
   loop_.start();
-  progress_.start();
+  records_.progress.start();
   if (!run_.job.plan.is_transparent) {
     control_.start();
     suspend_requests_.start();
   }
-  const auto opened = record_.open();
+  const auto opened = records_.events.open();
   record({.kind = ledger::Kind::Joining});
   if (const auto contributed = opened ? startup_.contribute() : opened; contributed) {
     startup_.start();  // first: the gang hears at once whether this node is ready
-    early_standbys_.start();
+    head_start_.start();
     fill_caches();
     gang_.start();
   } else {  // the gang never hears of this node
@@ -164,9 +158,9 @@ int Agent::run() {
 
 /// While this node waits for others.
 void Agent::fill_caches() {
-  if (caches_.are_wanted()) {
+  if (head_start_.caches().are_wanted()) {
     startup_.wait_for("compile caches");
-    caches_.fill([this] { startup_.wait_for(""); });
+    head_start_.caches().fill([this] { startup_.wait_for(""); });
   }
 }
 
@@ -189,7 +183,7 @@ void Agent::on_guard_lost() {
   }
   gang_.notify(gang::GuardGone{});
   preflight_.end();
-  standbys_.end();
+  head_start_.end();
   if (attempt_) {
     attempt_->kill();  // whatever the gang decides: without the guard, no process may outlive this agent
   } else {
@@ -256,7 +250,6 @@ std::unique_ptr<LauncherLink> Agent::connect_launcher() {
 
 void Agent::act(const gang::StartAttempt& wanted) {
   startup_.cancel();
-  links_.cancel();
   outcome_.init_seconds.reset();
   outcome_.notices.clear();
   LaunchPlan plan = plan_of_attempt(run_, startup_, wanted);
@@ -276,12 +269,9 @@ void Agent::act(const gang::StartAttempt& wanted) {
                            loop_.helpers(),
                            loop_.page(),
                            control_.hangs().record(),
-                           standbys_,
-                           read_ahead_};
-  early_standbys_.cancel();
-  read_ahead_.begin_attempt();
-  standbys_.begin_attempt(plan);
-  caches_.begin_attempt(plan);
+                           head_start_.standbys(),
+                           head_start_.read_ahead()};
+  head_start_.begin_attempt(plan);
   attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, loop_.queues(), std::move(plan),
                                        std::move(services));
   shutdown_.pending_work().add(name_of(*attempt_), [this] { return attempt_->describe_living(); });
@@ -296,8 +286,7 @@ void Agent::act(const gang::StopAttempt& stop) {
   shutdown_.watch_end();
   control_.note_stopping();
   ask_who_waits();
-  standbys_.end_attempt();
-  read_ahead_.stop();
+  head_start_.end_attempt();
   attempt_->stop(stop.signal, stop.reason, stop.most_grace);
   if (attempt_->has_logged_order()) {
     outcome_.reported_attempts.insert(attempt_->plan().placement.attempt);
@@ -335,13 +324,7 @@ void Agent::act(const gang::StallBegun& stall) {
 }
 
 void Agent::act(const gang::StatusQuery& wanted) {
-  if (wanted.what == gang::kFactsQuestion) {
-    facts_.describe(wanted.number);
-  } else if (wanted.number == gang::kLinksNumber) {
-    links_.answer(wanted.what);
-  } else if (wanted.number == gang::kCommandNumber) {
-    preflight_.run(wanted, services_.sidecars().environment());
-  } else {
+  if (!preflight_.answer(wanted, services_.sidecars().environment())) {
     reporter_.describe(wanted);
   }
 }
@@ -350,8 +333,8 @@ void Agent::act(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().placement.attempt);
   record({.kind = ledger::Kind::Notice, .text = notice.source + (notice.is_withdrawn ? " (withdrawn)" : "")});
   suspend_requests_.on_delivered();
-  read_ahead_.stop();
-  caches_.on_notice();
+  head_start_.read_ahead().stop();
+  head_start_.caches().on_notice();
   control_.confirm_notice(attempt_->take_notice(notice.is_withdrawn, run_.options.suspend.worker_signal));
   log_info(notice.is_withdrawn ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                                : "the job is to be suspended (" + notice.source + "): the workers have " +
@@ -371,16 +354,15 @@ void Agent::on_first_failure(const Failure& failure) {
 
 void Agent::on_over() {
   shutdown_.pending_work().remove(name_of(*attempt_));
-  standbys_.end_attempt();
-  read_ahead_.stop();
+  head_start_.end_attempt();
   shutdown_.cancel_watch();
   record({.kind = ledger::Kind::AttemptOver});
   if (!shutdown_.has_begun()) {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }
   keep_evidence();
-  caches_.end_attempt(attempt_->has_succeeded());
-  progress_.check([this](std::optional<bool> made_progress) {
+  head_start_.caches().end_attempt(attempt_->has_succeeded());
+  records_.progress.check([this](std::optional<bool> made_progress) {
     gang::AttemptOver over = attempt_->results().over();
     over.made_progress = made_progress;
     gang_.notify(std::move(over));
@@ -395,7 +377,7 @@ void Agent::keep_evidence() {
   const bool has_folder = run_.options.needs_files() || !run_.options.log_dir.empty();
   const std::filesystem::path stacks = has_folder ? run_.log_folder + attempt_->plan().stacks_file : "";
   const AttemptResults& results = attempt_->results();
-  evidence_.end_attempt(attempt_->plan(), results.of_workers(), results.users(), stacks.parent_path().string());
+  records_.evidence.end_attempt(attempt_->plan(), results.of_workers(), results.users(), stacks.parent_path().string());
 }
 
 void Agent::record(ledger::Event event) {
@@ -403,7 +385,7 @@ void Agent::record(ledger::Event event) {
     event.node = attempt_->plan().placement.node_rank.value;
     event.attempt = attempt_->plan().placement.attempt;
   }
-  record_.add(std::move(event));
+  records_.events.add(std::move(event));
 }
 
 /// Keeps the first answer. The exit report waits for it.

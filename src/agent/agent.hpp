@@ -4,21 +4,15 @@
 // Private to src/agent.
 
 #include "agent/attempt.hpp"
-#include "agent/bad_nodes_keeper.hpp"
-#include "agent/compile_caches.hpp"
-#include "agent/early_standbys.hpp"
 #include "agent/evidence_keeper.hpp"
-#include "agent/facts_reporter.hpp"
+#include "agent/head_start.hpp"
 #include "agent/job_control.hpp"
 #include "agent/job_record.hpp"
 #include "agent/launcher_link.hpp"
-#include "agent/link_checker.hpp"
-#include "agent/preflight_hook.hpp"
+#include "agent/node_preflight.hpp"
 #include "agent/process_loop.hpp"
-#include "agent/read_ahead.hpp"
 #include "agent/service_requests.hpp"
 #include "agent/shutdown.hpp"
-#include "agent/standbys.hpp"
 #include "agent/startup_exchange.hpp"
 #include "agent/status_reporter.hpp"
 #include "agent/suspend_requests.hpp"
@@ -59,7 +53,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   void act(const gang::StallBegun& stall) override;
   void act(const gang::StatusQuery& wanted) override;
   void act(const gang::StatusReport& status) override { control_.take_status(status); }
-  void act(const gang::KeepBadNode& wanted) override { bad_nodes_.keep(wanted); }
+  void act(const gang::KeepBadNode& wanted) override { preflight_.keep(wanted); }
   void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
   [[nodiscard]] Result<AttemptPorts> reserve_ports() override { return services_.prepare(); }
   void on_job_end(const JobEnd& end) override;
@@ -81,26 +75,25 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   std::function<Result<>()> conclude() override;
   void print_exit_report(const Result<>& report) override;
 
+  /// Keeps what remains of the job: its events, its progress, and evidence of a failure.
+  struct Records {
+    JobRecord events;
+    FileProgress progress;
+    EvidenceKeeper evidence;
+  };
+
   RunContext run_;
   ProcessLoop loop_;
   Shutdown shutdown_;
-  JobRecord record_;
-  FileProgress progress_;
-  EvidenceKeeper evidence_;
+  Records records_;
   gang::Gang gang_;
   StartupExchange startup_;
   ServiceRequests services_;
   StatusReporter reporter_;
-  FactsReporter facts_;
-  LinkChecker links_;
-  PreflightHook preflight_;
-  BadNodesKeeper bad_nodes_;
+  NodePreflight preflight_;
   JobControl control_;
   SuspendRequests suspend_requests_;
-  Standbys standbys_;
-  ReadAhead read_ahead_;
-  EarlyStandbys early_standbys_;
-  CompileCaches caches_;
+  HeadStart head_start_;
   std::unique_ptr<Attempt> attempt_;  ///< null: none has started
   Outcome outcome_;  ///< filled in as the job goes on; `notices` has the keys that ranks waited for in the store
 };

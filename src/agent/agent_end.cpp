@@ -49,17 +49,13 @@ void Agent::on_workers_asked(int signal) {
 
 void Agent::on_job_end(const JobEnd& end) {
   startup_.cancel();
-  early_standbys_.cancel();
-  read_ahead_.stop();
   outcome_.end = end;
   record({.kind = ledger::Kind::JobEnded,
           .number = end.exit_code,
           .text = end.reason,
-          .memory_peak = record_.is_wanted() ? read_memory_peak(run_.memory_group) : std::nullopt});
-  standbys_.end();
+          .memory_peak = records_.events.is_wanted() ? read_memory_peak(run_.memory_group) : std::nullopt});
+  head_start_.end();
   reporter_.end();
-  facts_.end();
-  links_.cancel();
   preflight_.end();
   control_.end(end.reason);
   loop_.page().decide(end.exit_code);
@@ -83,10 +79,11 @@ void Agent::finalize() {
   constexpr std::chrono::seconds kCachesAfterSuccess{15};
   constexpr std::chrono::seconds kCachesAfterFailure{5};
   shutdown_.pending_work().add(kCaches);
-  caches_.end(outcome_.end.verdict == Verdict::Succeeded ? kCachesAfterSuccess : kCachesAfterFailure, [this] {
-    finalize_evidence();
-    shutdown_.pending_work().remove(kCaches);
-  });
+  head_start_.caches().end(outcome_.end.verdict == Verdict::Succeeded ? kCachesAfterSuccess : kCachesAfterFailure,
+                           [this] {
+                             finalize_evidence();
+                             shutdown_.pending_work().remove(kCaches);
+                           });
 }
 
 /// The report names the evidence that is kept. After success there is none.
@@ -97,15 +94,15 @@ void Agent::finalize_evidence() {
   }
   shutdown_.pending_work().add(kEvidence);
   keep_evidence();
-  evidence_.end_job([this] {
+  records_.evidence.end_job([this] {
     shutdown_.finalize();
     shutdown_.pending_work().remove(kEvidence);
   });
 }
 
 void Agent::print_exit_report(const Result<>& report) {
-  if (record_.is_wanted() && attempt_ && outcome_.node_rank.value == 0) {
-    log_info(record_.closing_line());
+  if (records_.events.is_wanted() && attempt_ && outcome_.node_rank.value == 0) {
+    log_info(records_.events.closing_line());
   }
   // For programs that read standard output.
   loop_.queues().out().write_always(run_.exit_report.say(outcome_, report));
@@ -131,7 +128,7 @@ std::function<Result<>()> Agent::conclude() {
   } else {
     outcome_.workers = results_without_start(plan);
   }
-  outcome_.evidence = evidence_.kept();
+  outcome_.evidence = records_.evidence.kept();
   outcome_.rank_zero_hosts_store = rank_zero_hosts_store(plan);
   if (outcome_.end.verdict != Verdict::Hung && outcome_.end.verdict != Verdict::Stopped) {
     outcome_.notices.clear();  // no rank waited in vain
