@@ -337,9 +337,10 @@ void read_library_files(std::string_view list, const MemoryGroup& group, ReadAhe
   }
   // Threads and not processes: SIGKILL does not end a reader that hangs, and a process of its own would count as one of the job.
   std::vector<std::jthread> readers;
+  const auto read = [&reading] { read_parts(reading); };
   try {
     while (readers.size() < std::min(kReaders, reading.parts.size())) {
-      readers.emplace_back([&reading] { read_parts(reading); });
+      readers.emplace_back(read);
     }
   } catch (const std::system_error&) {
     return;  // those that could be made go on; the destructor waits for them

@@ -33,6 +33,8 @@ struct HttpAnswer {
 class HttpReader {
  public:
   HttpReader();
+  HttpReader(const HttpReader&) = delete;
+  HttpReader& operator=(const HttpReader&) = delete;
   ~HttpReader();
 
   /// Empty: incomplete; after an answer or an error no more is fed. Fails if the bytes are not HTTP or too many.
