@@ -42,7 +42,7 @@ class AttemptOwner {
   virtual void on_gone() = 0;
   /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
   virtual void on_over() = 0;
-  /// A transition for the time ledger, without node, attempt and times.
+  /// Records an event for the time ledger. The owner fills in node and attempt, and the ledger its times.
   virtual void record(ledger::Event event) = 0;
 };
 

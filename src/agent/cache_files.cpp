@@ -359,7 +359,7 @@ Result<> add_files(PackWriter& writer, const NewFiles& added, const Root& root, 
       return std::nullopt;
     }
     auto bytes = read_settled(root, file, mode);
-    const bool may_be_kept = bytes && is_whole_program(file.path, *bytes);
+    const bool may_be_kept = bytes && is_complete_output(file.path, *bytes);
     return may_be_kept ? std::optional(Content{{file.path, 0, mode, file.mtime, {}}, std::move(*bytes)}) : std::nullopt;
   };
   TRY(add_items(writer, added.files, read));

@@ -38,7 +38,7 @@ Result<std::unique_ptr<StandbyProcess>> StandbyProcess::start(Spawner& spawner, 
   standby->request_ = worker;
   standby->output_ = output;
   const UniqueFd null_input = open_null(NullFor::Reading);
-  SpawnRequest request = standby::with_our_file(worker, folder, "stand_by", theirs.get());
+  SpawnRequest request = standby::with_sitecustomize(worker, folder, "stand_by", theirs.get());
   request.standard_input = worker.standard_input == STDIN_FILENO ? STDIN_FILENO : null_input.get();
   give_ends(request, ends.workers);
   standby->ours_ = std::move(ends.ours);

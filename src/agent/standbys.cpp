@@ -193,7 +193,7 @@ SpawnRequest Standbys::with_notes(std::size_t worker, SpawnRequest request) {
   here.notes = make_notes();
   if (const auto folder = write_module(run_.run_folder); here.notes && folder) {
     const auto what = run_.options.standby.modules->empty() ? "learn" : "answer";
-    return standby::with_our_file(std::move(request), *folder, what, here.notes.get());
+    return standby::with_sitecustomize(std::move(request), *folder, what, here.notes.get());
   }
   here.notes.reset();
   return request;

@@ -142,7 +142,7 @@ std::string place_of(const CacheTable& table, std::string_view path, std::string
   return place.append(path.substr(row->folder.size()));
 }
 
-bool is_whole_program(std::string_view path, std::string_view content) {
+bool is_complete_output(std::string_view path, std::string_view content) {
   constexpr std::string_view kHeaderMark = "gpch";  // "gpcW" while GCC writes
   if (path.ends_with(".gch")) {
     return content.starts_with(kHeaderMark);

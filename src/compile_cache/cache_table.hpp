@@ -40,9 +40,8 @@ bool may_be_kept(const CacheTable& table, std::string_view path);
 /// "me". Empty: it has none, as the user is not known or it is in no cache of the table.
 std::string place_of(const CacheTable& table, std::string_view path, std::string_view user);
 
-/// True for a file that is no program, or a program (ELF) with all its parts, or a header that GCC has finished: a compiler that was
-/// killed leaves some away.
-bool is_whole_program(std::string_view path, std::string_view content);
+/// False for an ELF file or a precompiled header (.gch) that is incomplete, as a killed compiler leaves it; true for every other file.
+bool is_complete_output(std::string_view path, std::string_view content);
 
 /// The folder of the build that the file is a part of, such as "triton/4XV7"; empty: it is an entry of its own.
 std::string_view build_of(const CacheTable& table, std::string_view path);

@@ -78,6 +78,7 @@ struct Encoding<rank_table::RouteVote> {
   static Result<rank_table::RouteVote> read(std::string_view bytes);
 };
 
+/// The nodes' votes on ROUTE_PLAN become one decision.
 struct RouteValue {
   static constexpr const char* kName = "route_plan";
   static constexpr std::size_t kMostOfNode = 2'048;

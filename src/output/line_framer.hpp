@@ -63,7 +63,7 @@ class LineFramer {
 
   /// For a terminal on which rows can be drawn: keeps text that the worker may still change apart from its lines
   /// (`row`).
-  void draw_rows() { draws_ = true; }
+  void enable_rows() { draws_ = true; }
   bool draws_rows() const { return draws_; }
   /// The text that the worker may still change; empty when no row is drawn.
   std::string row() const { return drawn_ ? drawn_->row() : std::string(); }

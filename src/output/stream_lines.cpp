@@ -92,7 +92,7 @@ void StreamLines::frame(const Step& step) {
   for (LineRoute& shared : route.shared_files) {
     step(shared.framer);
     output_.queues.logs().write(*shared.file, output_.lines);
-    empty_lines();
+    clear_lines();
   }
   if (route.console != nullptr) {
     show(step);
@@ -111,10 +111,10 @@ void StreamLines::show(const Step& step) {
   } else {
     (void)route.console->write(output_.lines);
   }
-  empty_lines();
+  clear_lines();
 }
 
-void StreamLines::empty_lines() {
+void StreamLines::clear_lines() {
   output_.lines.clear();
   if (output_.lines.capacity() > kUsualLines) {
     output_.lines.shrink_to_fit();

@@ -83,7 +83,7 @@ class StreamLines {
   void frame(const Step& step);
   template <typename Step>
   void show(const Step& step);
-  void empty_lines();
+  void clear_lines();
   void watch_progress();
   void watch_unfinished();
   std::optional<std::chrono::milliseconds> quiet_before_showing() const;

@@ -127,7 +127,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   if (has_time) {
     route.framer.put_time(times.clock);
   } else if (route.shows_unfinished && has_whole_lines && !is_dumb(run_.variables)) {
-    route.framer.draw_rows();
+    route.framer.enable_rows();
   }
   route.is_typed_to = is_typed_to(worker);
   return route;

@@ -23,7 +23,7 @@ std::span<const Platform* const> platforms() {
 }
 
 std::optional<std::string> first_set(const Snapshot& snapshot, const Names& names) {
-  for (const char* const name : listed(names)) {
+  for (const char* const name : names_before_null(names)) {
     if (snapshot.has(name)) {
       return name;
     }
@@ -37,7 +37,7 @@ std::optional<std::string> find_sign(const Platform& platform, const Snapshot& s
   }
   const PlatformSigns& signs = platform.signs;
   const bool are_all_set =
-      std::ranges::all_of(listed(signs.with), [&](const char* const name) { return snapshot.has(name); });
+      std::ranges::all_of(names_before_null(signs.with), [&](const char* const name) { return snapshot.has(name); });
   const bool is_one_set = signs.with_any.front() == nullptr || first_set(snapshot, signs.with_any);
   return are_all_set && is_one_set && !first_set(snapshot, signs.without) ? first_set(snapshot, signs.any)
                                                                           : std::nullopt;
@@ -47,7 +47,7 @@ std::string describe_signs(const Platform& platform) {
   if (platform.sign_text != nullptr) {
     return platform.sign_text;
   }
-  const auto signs = listed(platform.signs.any);
+  const auto signs = names_before_null(platform.signs.any);
   std::vector<std::string> names(signs.begin(), signs.end());
   const std::string last = names.back();
   names.pop_back();

@@ -64,7 +64,7 @@ struct PlatformFacts {
 /// Names of variables, of which the first null ends the list.
 using Names = std::array<const char*, 10>;
 
-constexpr std::span<const char* const> listed(const Names& names) {
+constexpr std::span<const char* const> names_before_null(const Names& names) {
   return {names.begin(), std::ranges::find(names, nullptr)};
 }
 
@@ -246,7 +246,7 @@ Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::str
 template <typename T>
 Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot, const Names& names,
                        Result<Sourced<T>> (*reader)(const Sourced<std::string>&), std::string_view why) {
-  for (const char* const name : listed(names)) {
+  for (const char* const name : names_before_null(names)) {
     const auto given = TRY(read_variable(snapshot, name, reader));
     if (field && given && field->value != given->value) {
       return contradiction(*field, *given, why);

@@ -65,7 +65,7 @@ bool matches_any(std::string_view name, std::span<const char* const> patterns) {
 }
 
 bool names_as_counter(const Platform& platform, std::string_view name) {
-  return matches_any(name, listed(platform.counts));
+  return matches_any(name, names_before_null(platform.counts));
 }
 
 /// The most specific platform that names this variable or file as a counter; null for bare names.
@@ -179,8 +179,8 @@ bool is_of_platform(const std::string& prefix) {
   const auto has_prefix = [&](const char* name) { return std::string_view(name).starts_with(prefix + "_"); };
   return member_of(prefix).empty() && !contains(kGroups, prefix) &&
          std::ranges::any_of(platforms(), [&](const Platform* platform) {
-           return std::ranges::any_of(listed(platform->counts), has_prefix) ||
-                  std::ranges::any_of(listed(platform->signs.any), has_prefix);
+           return std::ranges::any_of(names_before_null(platform->counts), has_prefix) ||
+                  std::ranges::any_of(names_before_null(platform->signs.any), has_prefix);
          });
 }
 

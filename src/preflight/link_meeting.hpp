@@ -26,7 +26,8 @@ std::optional<LinkListener> listen_for_links(const std::string& address, std::ui
 /// The time until `end` in milliseconds, rounded up, as poll(2) takes it; 0: it is over.
 int time_left(std::chrono::steady_clock::time_point end);
 
-/// Keeps few connections, however many strangers connect; if one must be closed, it is a stranger's and not a partner's.
+/// Connects this node with its partners, one in each round of the measurement. Keeps few connections, however many strangers
+/// connect; if one must be closed, it is a stranger's and not a partner's.
 class LinkMeeting {
  public:
   using Clock = std::chrono::steady_clock;

@@ -144,7 +144,7 @@ bool take_rights(const Rights& rights) {
   return are_taken;
 }
 
-FileRights::FileRights(const Rights& own, const Rights& others)
+ScopedFileRights::ScopedFileRights(const Rights& own, const Rights& others)
     : own_(own),
       differ_(own.users[Rights::ForFiles] != others.users[Rights::ForFiles] ||
               own.groups[Rights::ForFiles] != others.groups[Rights::ForFiles] || own.more_groups != others.more_groups),
@@ -152,7 +152,7 @@ FileRights::FileRights(const Rights& own, const Rights& others)
                               set_number_for_files(SYS_setfsgid, others.groups[Rights::ForFiles]) &&
                               set_number_for_files(SYS_setfsuid, others.users[Rights::ForFiles]))) {}
 
-FileRights::~FileRights() {
+ScopedFileRights::~ScopedFileRights() {
   if (differ_) {
     (void)set_number_for_files(SYS_setfsuid, own_.users[Rights::ForFiles]);
     (void)set_number_for_files(SYS_setfsgid, own_.groups[Rights::ForFiles]);

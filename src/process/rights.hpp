@@ -50,12 +50,12 @@ bool take_rights(const Rights& rights);
 
 /// Opens files as another process would, by its user and groups, until it is destroyed. Other rights stay, such as
 /// that to look into processes. For a helper process.
-class FileRights {
+class ScopedFileRights {
  public:
-  FileRights(const Rights& own, const Rights& others);
-  FileRights(const FileRights&) = delete;
-  FileRights& operator=(const FileRights&) = delete;
-  ~FileRights();
+  ScopedFileRights(const Rights& own, const Rights& others);
+  ScopedFileRights(const ScopedFileRights&) = delete;
+  ScopedFileRights& operator=(const ScopedFileRights&) = delete;
+  ~ScopedFileRights();
 
   /// False: the rights could not be taken; then open no file on behalf of the other process.
   bool are_taken() const { return are_taken_; }
@@ -72,7 +72,7 @@ template <typename Read>
 auto read_as(pid_t process, Read read) -> decltype(read(process)) {
   const Rights own = TRY(rights_of(::getpid()));
   const Rights others = TRY(rights_of(process));
-  const FileRights rights(own, others);
+  const ScopedFileRights rights(own, others);
   if (!rights.are_taken()) {
     return Error{ErrorKind::System, "its rights differ from muster's"};
   }

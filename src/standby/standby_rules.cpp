@@ -207,7 +207,7 @@ std::string note_of(const FileState& file) {
   return "=" + std::to_string(file.size) + " " + std::to_string(file.modified) + " " + file.path + "\n";
 }
 
-SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what, int passed) {
+SpawnRequest with_sitecustomize(SpawnRequest request, const std::string& folder, std::string_view what, int passed) {
   constexpr std::string_view kPath = "PYTHONPATH=";
   const auto path = std::ranges::find_if(request.environment, [&](const auto& one) { return one.starts_with(kPath); });
   std::string order = environment_entry(

@@ -66,7 +66,7 @@ std::string note_of(const FileState& file);
 
 /// The request with the descriptor `passed`, and with the variables by which Python imports sitecustomize.py of the folder.
 /// `what`: "learn", "answer" or "stand_by".
-SpawnRequest with_our_file(SpawnRequest request, const std::string& folder, std::string_view what, int passed);
+SpawnRequest with_sitecustomize(SpawnRequest request, const std::string& folder, std::string_view what, int passed);
 
 /// The message that names a standby's imports. `is_paced`: it has to sleep in between. `are_given`: by the user, who may name
 /// more than libraries.

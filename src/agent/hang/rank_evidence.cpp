@@ -41,11 +41,11 @@
 namespace muster {
 namespace {
 
-/// For each rank, and what is asked about it. A rank that can be read, but gets no CPU, has longer.
+/// Longest time for reading the ranks of this node. A rank that can be read, but gets no CPU, may take longer.
 constexpr std::chrono::milliseconds kTimeForRanks{1'200};
-/// The part of it in which a rank's reader answers.
+/// The reader of a rank stops so much earlier that it can still send its answer.
 constexpr std::chrono::milliseconds kTimeToAnswer{100};
-/// Added to it for NCCL.
+/// Added to the time for the ranks, for the answer of NCCL.
 constexpr std::chrono::milliseconds kTimeForNccl{300};
 
 using Clock = std::chrono::steady_clock;

@@ -57,8 +57,8 @@ struct GangState {
   /// Size of the job: "4 nodes", "2 to 4 nodes", "8 workers".
   std::string describe_size() const;
 
-  /// True if the job restarts for new nodes. Not after a rank has exited with 0, because its work would be done twice,
-  /// and not where workers are counted, which leaves no room for more.
+  /// True if the job may restart to take in new nodes. False after a rank has exited with 0, because its work would be done
+  /// twice, and in a job whose size is a number of workers, because it is complete.
   bool can_scale_up() const;
   /// True if another attempt may follow.
   bool can_start_again() const;

@@ -14,7 +14,8 @@
 
 namespace muster {
 
-/// The line of the cursor of a console, and what a terminal needs besides the bytes of its writers.
+/// Knows whether the console's cursor is inside a line, and whose line it is, so that no other writer continues that line. On
+/// a terminal it also marks lines that look like messages of muster, and draws the rows of workers below the output.
 class ConsoleLines {
  public:
   /// Treats the console as a terminal, so that muster's messages stay recognizable there. `fd` tells its current width;

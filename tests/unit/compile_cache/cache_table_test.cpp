@@ -65,9 +65,9 @@ TEST(CacheTable, FindsPlacesBesideTheFolder) {
 }
 
 TEST(CacheTable, KnowsAHeaderThatGccHasFinished) {
-  EXPECT_TRUE(is_whole_program("headers/ab/x.h.gch", "gpch+014 and more"));
+  EXPECT_TRUE(is_complete_output("headers/ab/x.h.gch", "gpch+014 and more"));
   for (const char* const content : {"gpcWrite and more", "", "gpc"}) {
-    EXPECT_FALSE(is_whole_program("headers/ab/x.h.gch", content)) << content;
+    EXPECT_FALSE(is_complete_output("headers/ab/x.h.gch", content)) << content;
   }
 }
 
@@ -132,13 +132,13 @@ std::string program() {
 
 TEST(CacheTable, KnowsAProgramThatLacksAPart) {
   const std::string whole = program();
-  EXPECT_TRUE(is_whole_program("one/a.so", whole));
+  EXPECT_TRUE(is_complete_output("one/a.so", whole));
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(is_whole_program("one/a.so", whole.substr(0, size))) << size;
+    EXPECT_FALSE(is_complete_output("one/a.so", whole.substr(0, size))) << size;
   }
-  EXPECT_FALSE(is_whole_program("one/a.so", std::string(whole.size(), '\0')));
-  EXPECT_FALSE(is_whole_program("one/a.cubin", "text"));
-  EXPECT_TRUE(is_whole_program("one/a.py", "text"));
+  EXPECT_FALSE(is_complete_output("one/a.so", std::string(whole.size(), '\0')));
+  EXPECT_FALSE(is_complete_output("one/a.cubin", "text"));
+  EXPECT_TRUE(is_complete_output("one/a.py", "text"));
 }
 
 TEST(CacheTable, RefusesATableWithoutCaches) {

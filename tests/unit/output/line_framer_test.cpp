@@ -328,7 +328,7 @@ TEST(LineFramer, WaitsForTheEndOfALineTooLongForAPrompt) {
 
 class DrawingFramer : public testing::Test {
  protected:
-  DrawingFramer() { framer_.draw_rows(); }
+  DrawingFramer() { framer_.enable_rows(); }
 
   LineFramer framer_{kPrefix};
   std::string out_;
@@ -367,7 +367,7 @@ TEST_F(DrawingFramer, KeepsABarThatComesWithItsEnd) {
 TEST_F(DrawingFramer, LeavesOutWhatWouldMoveTheCursorOrChangeTheTerminal) {
   for (const std::string control : {"\x1b[?25h", "\x1b[H", "\x1b[3A", "\x1b]0;title\a", "\x1b(0", "\x1b[", "\x1b"}) {
     LineFramer framer(kPrefix);
-    framer.draw_rows();
+    framer.enable_rows();
     std::string out;
     framer.feed("li" + control, out);
     framer.feed("\n", out);

@@ -35,7 +35,7 @@ class SharedTerminal {
       LineFramer& framer = framers_.emplace_back(prefix);
       framer.sanitize_lines();
       if (way_.draws) {
-        framer.draw_rows();
+        framer.enable_rows();
       }
     }
   }

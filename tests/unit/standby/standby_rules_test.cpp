@@ -108,7 +108,7 @@ SpawnRequest request_of(const Words& environment) {
 
 TEST(OurFile, ComesBeforeTheSearchPathOfTheUser) {
   const auto variables = [](const Words& before) {
-    return with_our_file(request_of(before), "/run/x", "learn", 5).environment;
+    return with_sitecustomize(request_of(before), "/run/x", "learn", 5).environment;
   };
 
   const std::string order = "_MUSTER_STANDBY=learn 5 " + std::to_string(::getpid());
