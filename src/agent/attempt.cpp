@@ -26,9 +26,6 @@ constexpr std::chrono::seconds kSilentDelay{1};
 /// Delay between SIGTSTP and SIGSTOP, for a program to restore the terminal's settings and stop its own workers.
 constexpr std::chrono::milliseconds kHoldDelay{100};
 
-/// Time for a worker to end after it has written an error: an interpreter has to release what it holds.
-constexpr std::chrono::milliseconds kTimeAfterError{500};
-
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
   std::vector<bool> deciding;
   for (const WorkerPlan& worker : plan.workers) {
@@ -60,7 +57,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       deaths_(input.io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       silence_timer_(input.io, kSilentDelay, [this] { report_closed_outputs(); }),
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
-      failure_debounce_(input.io, kOrderWindow, [this] { on_no_further_failure(); }) {
+      failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
   const gang::GangOptions& options = input.run.job.gang.config.options;
   if (options.early_exit_timeout || options.on_early_exit == gang::OnEarlyExit::Fail) {
     successes_.want_all();
@@ -323,29 +320,6 @@ bool Attempt::is_failure_waiting() const {
          std::any_of(events_.begin(), events_.end(), is_failure);
 }
 
-/// True if a living worker has just written an error, so that it is probably ending. Its connections may be closed
-/// already, and the failures that are queued may be the consequence.
-bool Attempt::is_another_ending() const {
-  const auto since = std::chrono::steady_clock::now() - kTimeAfterError;
-  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
-    if (workers_.is_alive(i) && streams_.error_since(i, since)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void Attempt::on_no_further_failure() {
-  const auto now = std::chrono::steady_clock::now();
-  collect_deaths();
-  waits_since_ = waits_since_.value_or(now);
-  if (is_failure_waiting() && is_another_ending() && now - *waits_since_ < kTimeAfterError) {
-    failure_debounce_.ask();
-  } else {
-    process();
-  }
-}
-
 void Attempt::handle(const Event& event) {
   events_.push_back(event);
   process();
@@ -353,7 +327,6 @@ void Attempt::handle(const Event& event) {
 
 void Attempt::process() {
   failure_debounce_.cancel();
-  waits_since_.reset();
   const auto is_nothing_left = [this] {
     return !supervisor_.has_living_workers() && !supervisor_.is_finished() && stop_.is_nothing_left();
   };

@@ -119,8 +119,6 @@ class Attempt {
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
   void record(ledger::Event event, std::size_t worker);
   bool is_failure_waiting() const;
-  bool is_another_ending() const;
-  void on_no_further_failure();
   void handle(const Event& event);
   void process();
   void carry_out(const Action& action);
@@ -145,7 +143,6 @@ class Attempt {
   DelayedCall silence_timer_;
   DelayedCall pause_timer_;    ///< after SIGTSTP: stops workers that have not stopped
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
-  std::optional<std::chrono::steady_clock::time_point> waits_since_;  ///< for another worker, which ends too
   std::deque<Event> events_;
   bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
 };

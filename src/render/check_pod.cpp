@@ -60,6 +60,10 @@ Result<> check_labels(const json::value& pod, const PodPatch& patch) {
 Result<> check_restart_policy(const json::value& pod, const PodPatch& patch) {
   const std::string given = member_of(pod.at("spec"), "restartPolicy");
   const std::string policy = given.empty() ? "Always" : given;
+  const bool is_known = policy == "Always" || policy == "OnFailure" || policy == "Never";
+  if (patch.restart_policy.empty() && !is_known) {
+    return refusal(patch, "spec.restartPolicy is '" + policy + "', expected Always, OnFailure or Never");
+  }
   if (patch.restart_policy.empty() || policy == patch.restart_policy) {
     return {};
   }

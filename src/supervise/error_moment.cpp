@@ -57,7 +57,7 @@ bool was_before(const ReadMoment& one, const ReadMoment& other) {
 }
 
 std::optional<ReadMoment> find_error(const MarkedText& text, std::chrono::steady_clock::time_point since) {
-  constexpr std::chrono::seconds kOneError{1};  // lines further apart tell of two errors
+  constexpr std::chrono::milliseconds kOneError{50};  // lines further apart tell of two errors
   const auto first = std::ranges::find_if(text.marks, [&](const ReadMark& mark) { return mark.at >= since; });
   if (first == text.marks.end()) {
     return std::nullopt;

@@ -332,6 +332,7 @@ time.sleep(600)
         ((3, None), "no worker ended with exit code 0 or said that it had saved", "ended with an error after the notice: rank 0"),
         ((0, 1), "start the job again to go on from its last checkpoint", "ended with an error after the notice: rank 1"),
         ((3, 1), "no worker ended with exit code 0 or said that it had saved", "ended with an error after the notice: ranks 0-1"),
+        ((143, 143), "start the job again to go on from its last checkpoint", " s after the notice"),
     ],
 )
 def test_the_report_tells_who_ended_well_after_a_notice_by_signal(muster, command, codes, last, shown):

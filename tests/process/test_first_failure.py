@@ -265,7 +265,7 @@ def test_the_others_that_may_have_failed_first_are_kept_over_a_restart(muster, t
         assert "ValueError: of rank" in other
 
 
-def test_a_living_rank_with_an_error_delays_the_end_only_a_moment(muster):
+def test_a_living_rank_with_an_error_does_not_delay_the_end(muster):
     script = """
         if [ $RANK = 0 ]; then echo 'ERROR: will try again' >&2; exec sleep 60; fi
         sleep 0.3; exit 3"""

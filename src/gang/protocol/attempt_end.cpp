@@ -44,7 +44,7 @@ std::vector<std::string> last_lines_of(const std::optional<Failure>& failure) {
 std::vector<std::string> describe_others(const OtherFailures& others) {
   std::vector<std::string> described;
   for (const Failure& other : others.listed) {
-    if ((other.knows_order && !other.was_asked) || described.size() == kPastOthers) {
+    if (other.knows_order || other.was_asked || described.size() == kPastOthers) {
       continue;
     }
     const std::string status = other.status ? describe_status(other) : other.start_error;

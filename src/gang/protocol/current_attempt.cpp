@@ -21,6 +21,7 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   failures_.clear();
   other_failures_ = {};
   erred_.clear();
+  have_all_erred_ = true;
   made_progress_.reset();
   reason_.clear();
   is_logged_here_ = false;

@@ -57,8 +57,13 @@ class CurrentAttempt {
   void rank_failures();
   const std::optional<Failure>& first_failure() const { return first_failure_; }
   const OtherFailures& other_failures() const { return other_failures_; }
-  /// Records the ranks of a node that ended with an error after a notice.
-  void note_erred_after_notice(const std::vector<int>& ranks) { erred_.insert(ranks.begin(), ranks.end()); }
+  /// Records the ranks of a node of `slots` ranks that ended with an error after a notice.
+  void note_erred_after_notice(const std::vector<int>& ranks, int slots) {
+    erred_.insert(ranks.begin(), ranks.end());
+    have_all_erred_ = have_all_erred_ && static_cast<int>(ranks.size()) >= slots;
+  }
+  /// False if a rank ended otherwise, such as with 143 after its handler had saved.
+  bool have_all_erred() const { return have_all_erred_; }
   std::vector<int> erred_after_notice() const { return {erred_.begin(), erred_.end()}; }
 
   /// Records what --progress-file shows on one node. Progress of any node counts.
@@ -90,6 +95,7 @@ class CurrentAttempt {
   std::vector<Failure> failures_;  ///< first failures of nodes, in the order of arrival
   OtherFailures other_failures_;
   std::set<int> erred_;
+  bool have_all_erred_ = true;
   std::optional<bool> made_progress_;
   bool is_logged_here_ = false;
   bool is_scaling_up_ = false;

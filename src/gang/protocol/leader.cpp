@@ -288,7 +288,7 @@ void Leader::take(LinkId link, const AttemptOver& ended, Instant now) {
     gang_.attempt.note_failure(std::move(*failure));
   }
   gang_.attempt.note_other_failures(own_ranks_.own_failures(link, ended.also_failed));
-  gang_.attempt.note_erred_after_notice(ended.erred_after_notice);
+  gang_.attempt.note_erred_after_notice(ended.erred_after_notice, member.join.node.slots);
   gang_.attempt.note_progress(ended.made_progress);
   if (ended.gave_up && !gang_.restart_decider.is_forbidden()) {
     gang_.restart_decider.forbid_restarts();
@@ -303,7 +303,8 @@ void Leader::take(LinkId link, const AttemptOver& ended, Instant now) {
     departures_.release(link, "was stopped by " + signal_name(*member.leaving_after), now);
   }
   if (gang_.state == State::Running && suspension_.is_noticed() && gang_.attempt.is_over()) {
-    attempt_end_.end_suspended(suspension_.after_all_have_ended(now), now, suspension_.kind());
+    const EndKind kind = gang_.attempt.have_all_erred() ? suspension_.kind() : EndKind::Suspended;
+    attempt_end_.end_suspended(suspension_.after_all_have_ended(now), now, kind);
     return;
   }
   attempt_end_.after_an_end(now);
