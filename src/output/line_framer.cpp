@@ -235,6 +235,19 @@ void shorten(std::string& line) {
   line.insert(0, "...");
 }
 
+/// Leaves out what chooses a terminal's colours, such as "ESC [ 1;35 m": Python 3.13 colours its tracebacks.
+std::string without_colours(std::string_view line) {
+  std::string plain;
+  while (!line.empty()) {
+    const std::size_t end =
+        line.starts_with("\x1b[") ? line.find_first_not_of("0123456789;:", 2) : std::string_view::npos;
+    const bool is_colour = end != std::string_view::npos && line[end] == 'm';
+    plain += is_colour ? "" : line.substr(0, 1);
+    line.remove_prefix(is_colour ? end + 1 : 1);
+  }
+  return plain;
+}
+
 }  // namespace
 
 void Tail::begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now) {
@@ -278,6 +291,7 @@ std::vector<std::string> Tail::lines() const {
       line.pop_back();
     }
     line.erase(0, line.rfind('\r') == std::string::npos ? 0 : line.rfind('\r') + 1);
+    line = without_colours(line);
     shorten(line);
     line = valid_utf8(line);
   }

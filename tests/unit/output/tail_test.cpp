@@ -82,6 +82,12 @@ TEST(Tail, ForgetsOldLines) {
   EXPECT_EQ(tail.lines().back(), "the end");
 }
 
+TEST(Tail, LeavesOutColours) {
+  EXPECT_EQ(tail_of("  File \x1b[35m\"a.py\"\x1b[0m, line \x1b[35m4\x1b[0m\n\x1b[1;35mValueError\x1b[0m: x\n"),
+            (Lines{"  File \"a.py\", line 4", "ValueError: x"}));
+  EXPECT_EQ(tail_of("\x1b[2K\x1b[1 m \x1b["), (Lines{"\x1b[2K\x1b[1 m \x1b["})) << "these are no colours";
+}
+
 TEST(Tail, CutsALongLineAtItsBeginning) {
   const Lines lines = tail_of(std::string(5'000, 'x') + "the end\nshort\n");
 
