@@ -201,7 +201,11 @@ bool are_numbers(const std::vector<std::string>& names) {
 }  // namespace
 
 std::vector<std::string> device_numbers(int count) {
-  return mapped(std::views::iota(0, count), [](int number) { return std::to_string(number); });
+  std::vector<std::string> numbers;
+  for (int i = 0; i < count; ++i) {
+    numbers.push_back(std::to_string(i));
+  }
+  return numbers;
 }
 
 std::vector<std::string> shown_devices(const Snapshot& snapshot) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 
 namespace muster {
@@ -341,7 +342,9 @@ int count_places(const BoundProcesses& processes) {
 }  // namespace
 
 BoundProcesses one_each(int workers) {
-  return {mapped(std::views::iota(0, workers), std::identity())};
+  std::vector<int> places(static_cast<std::size_t>(workers));
+  std::iota(places.begin(), places.end(), 0);
+  return {places};
 }
 
 Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology& topology, const Snapshot& snapshot,

@@ -1,6 +1,7 @@
 // Compares each fact by its row of the table, and puts the differences of a node into one line.
 #include "preflight/judge.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "preflight/host_facts.hpp"
 
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -223,9 +223,8 @@ std::vector<std::string> compared_texts(const Facts::Set& set) {
 
 /// "7 with 400 Gb/s, 1 with 200 Gb/s", without the names.
 std::string summary_of(const Facts::Set& set) {
-  const auto texts = std::views::values(set);
   std::vector<std::string> parts;
-  for (const auto& [text, count] : groups_of({texts.begin(), texts.end()})) {
+  for (const auto& [text, count] : groups_of(mapped(set, [](const auto& entry) { return entry.second; }))) {
     parts.push_back(std::to_string(count) + " with " + text);
   }
   return parts.empty() ? "none" : join(parts, ", ");

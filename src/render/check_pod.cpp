@@ -1,11 +1,14 @@
 // Refuses in a patched pod what Kubernetes would refuse. Pure.
 // Source: github.com/kubernetes/kubernetes, pkg/apis/core/validation and pkg/apis/batch/validation.
 #include "base/json.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "render/check_fit.hpp"
 #include "render/patch.hpp"
 #include "render/pod.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -77,17 +80,19 @@ Result<> check_ports(const json::value& pod, const PodPatch& patch) {
     const std::string protocol = member_of(port, "protocol");
     return member_of(port, "containerPort") + "/" + (protocol.empty() ? "TCP" : protocol);
   };
+  const auto is_own = [&](const json::value& container) { return member_of(container, "name") == patch.container; };
   const json::array& containers = list_at(pod, "/spec/containers");
-  std::set<std::string> taken;
-  for (const bool is_own : {true, false}) {
-    for (const json::value& container : containers) {
-      for (const json::value& port : list_at(container, "/ports")) {
-        const bool is_in_turn = (member_of(container, "name") == patch.container) == is_own;
-        if (is_in_turn && (is_own ? !taken.insert(port_of(port)).second : taken.contains(port_of(port)))) {
-          return refusal(patch, name_in_patch(container, patch) + " has the containerPort " +
-                                    member_of(port, "containerPort") +
-                                    ", expected a number that no other port of muster's container has");
-        }
+  const json::value* const muster = first_of(containers, is_own);
+  std::multiset<std::string> own;
+  if (muster != nullptr) {
+    std::ranges::transform(list_at(*muster, "/ports"), std::inserter(own, own.end()), port_of);
+  }
+  for (const json::value& container : containers) {
+    for (const json::value& port : list_at(container, "/ports")) {
+      if (own.count(port_of(port)) > (is_own(container) ? 1 : 0)) {
+        return refusal(patch, name_in_patch(container, patch) + " has the containerPort " +
+                                  member_of(port, "containerPort") +
+                                  ", expected a number that no other port of muster's container has");
       }
     }
   }
@@ -126,18 +131,23 @@ Result<> check_request(const std::string& resource, const json::value& request, 
   return {};
 }
 
-Result<> check_amounts(const json::value& container, const PodPatch& patch) {
+/// Fails for a text that is no amount of the resource.
+Result<> check_form(const std::string& resource, const json::value& value, const PodPatch& patch) {
   constexpr std::int64_t kWhole = 1'000;  // in thousandths
+  const auto amount = parse_quantity(text_of_amount(&value));
+  const bool is_right = amount && (!is_extended(resource) || *amount % kWhole == 0);
+  return is_right || value.is_null()
+             ? Result<>()
+             : refusal(patch, resource + " is '" + one_line(text_of_amount(&value), 80) + "', expected " +
+                                  (is_extended(resource) ? "a whole number" : "a quantity such as 16, 500m or 64Gi"));
+}
+
+Result<> check_amounts(const json::value& container, const PodPatch& patch) {
   const json::object& requests = map_at(container, "/resources/requests");
   const json::object& limits = map_at(container, "/resources/limits");
   for (const json::object* const amounts : {&requests, &limits}) {
     for (const auto& [resource, value] : *amounts) {
-      const auto amount = parse_quantity(text_of_amount(&value));
-      const bool is_whole = amount && *amount % kWhole == 0;
-      if (!value.is_null() && !(is_extended(resource) ? is_whole : amount.has_value())) {
-        return refusal(patch, std::string(resource) + " is '" + one_line(text_of_amount(&value), 80) + "', expected " +
-                                  (is_extended(resource) ? "a whole number" : "a quantity such as 16, 500m or 64Gi"));
-      }
+      TRY(check_form(std::string(resource), value, patch));
     }
   }
   for (const auto& [resource, value] : requests) {

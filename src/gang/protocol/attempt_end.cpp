@@ -47,10 +47,10 @@ std::vector<std::string> describe_others(const OtherFailures& others) {
     if (other.knows_order || other.was_asked || described.size() == kPastOthers) {
       continue;
     }
-    const std::string status = other.status ? describe_status(other) : other.start_error;
-    const std::string last_line = other.last_lines.empty() ? "" : " | " + other.last_lines.back();
-    described.push_back(name_of_failed(other) + " on " + describe_node(other.node, other.host) + ", " + status +
-                        last_line);
+    std::string& text = described.emplace_back(name_of_failed(other));
+    text += " on " + describe_node(other.node, other.host) + ", ";
+    text += other.status ? describe_status(other) : other.start_error;
+    text += other.last_lines.empty() ? "" : " | " + other.last_lines.back();
   }
   return described;
 }

@@ -1,12 +1,12 @@
 // Records the leader's knowledge of the current attempt, and of ranks that exit early.
 #include "gang/protocol/current_attempt.hpp"
 
+#include "base/lists.hpp"
 #include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "supervise/first_failure.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace muster::gang {
@@ -41,8 +41,7 @@ void CurrentAttempt::note_success(NodeRank node, const std::string& host, const 
 }
 
 std::vector<std::string> CurrentAttempt::deciding_roles() const {
-  const auto roles = std::views::keys(left_first_);
-  return {roles.begin(), roles.end()};
+  return mapped(left_first_, [](const auto& leaver) { return leaver.first; });
 }
 
 std::optional<EarlyLeaver> CurrentAttempt::left_before(const Failure& failure) const {

@@ -3,11 +3,11 @@
 #include "gang/protocol/exchange.hpp"
 
 #include "base/encoding.hpp"
+#include "base/lists.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 
 namespace muster::gang {
 
@@ -136,8 +136,7 @@ std::vector<Contribute> ExchangeClient::keep(const std::string& key, const std::
 }
 
 std::vector<std::string> ExchangeClient::names() const {
-  const auto names = std::views::keys(before_start_);
-  return {names.begin(), names.end()};
+  return mapped(before_start_, [](const auto& value) { return value.first; });
 }
 
 std::vector<Contribute> ExchangeClient::introduce() {

@@ -2,9 +2,10 @@
 // hosts and roles.
 #include "gang/protocol/roster.hpp"
 
+#include "base/lists.hpp"
+
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -58,8 +59,7 @@ const Member* Roster::find(LinkId link) const {
 }
 
 std::vector<LinkId> Roster::links() const {
-  const auto links = std::views::keys(members_);
-  return {links.begin(), links.end()};
+  return mapped(members_, [](const auto& entry) { return entry.first; });
 }
 
 bool Roster::has_others() const {
