@@ -201,9 +201,9 @@ bool are_numbers(const std::vector<std::string>& names) {
 }  // namespace
 
 std::vector<std::string> device_numbers(int count) {
-  std::vector<std::string> numbers;
-  for (int i = 0; i < count; ++i) {
-    numbers.push_back(std::to_string(i));
+  std::vector<std::string> numbers(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = std::to_string(i);
   }
   return numbers;
 }

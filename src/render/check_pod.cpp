@@ -88,12 +88,13 @@ Result<> check_ports(const json::value& pod, const PodPatch& patch) {
     std::ranges::transform(list_at(*muster, "/ports"), std::inserter(own, own.end()), port_of);
   }
   for (const json::value& container : containers) {
-    for (const json::value& port : list_at(container, "/ports")) {
-      if (own.count(port_of(port)) > (is_own(container) ? 1 : 0)) {
-        return refusal(patch, name_in_patch(container, patch) + " has the containerPort " +
-                                  member_of(port, "containerPort") +
-                                  ", expected a number that no other port of muster's container has");
-      }
+    const std::size_t itself = is_own(container) ? 1 : 0;
+    const json::value* const taken = first_of(
+        list_at(container, "/ports"), [&](const json::value& port) { return own.count(port_of(port)) > itself; });
+    if (taken != nullptr) {
+      return refusal(patch, name_in_patch(container, patch) + " has the containerPort " +
+                                member_of(*taken, "containerPort") +
+                                ", expected a number that no other port of muster's container has");
     }
   }
   return {};
