@@ -59,8 +59,8 @@ class Attempt {
   void stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
   /// Stop request from outside: the first one sends the workers the signal; INT or QUIT after it SIGKILL.
   void request_stop(int signal) { handle(StopRequested{signal}); }
-  /// A notice of suspension, or its withdrawal: a worker that ends from now on ends because of it. `signal`, if set,
-  /// is sent to the workers' main processes alone, since their helpers may die of it. True: one of them got it.
+  /// Takes a notice of suspension, or its withdrawal. After a notice the end of a worker is taken as its consequence. `signal`,
+  /// if set, goes to the workers' main processes alone, since their helpers may die of it. True: one of them got it.
   bool take_notice(bool is_withdrawn, std::optional<int> signal);
   /// Fails the attempt if one of the ranks that hang runs here; these get SIGABRT.
   void end_hung(const gang::Hung& hung);

@@ -96,7 +96,7 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
   const std::string temporary = temporary_folder(variables);
   resources.log_folder = TRY(choose_log_folder(options, temporary));
   make_run_folder(resources, job.plan, temporary);
-  // In shared memory if possible, as that of the run.
+  // The ranks' folder is in shared memory if possible, as the folder of the run is: both have small files that are soon gone.
   constexpr const char* kName = "muster-ranks";
   if (!job.plan.is_transparent && !resources.ranks.make_in_memory(kName)) {
     (void)resources.ranks.make_below(temporary, kName);  // if that fails, ranks write into the folder of the run

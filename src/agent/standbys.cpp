@@ -490,7 +490,8 @@ void Standbys::note_first_line() {
   tell_gain_soon();
 }
 
-/// A standby that has to start its program as any process does says so; one that becomes it closes its socket.
+/// Looks until every standby has answered. One that has to start its program as any process does sends the reason; one that
+/// becomes the worker only closes its socket.
 void Standbys::tell_gain_soon() {
   constexpr int kMostLooks = 20;
   if (take_answers() || ++gain_.looks > kMostLooks) {

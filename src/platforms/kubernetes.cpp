@@ -19,10 +19,10 @@ const Platform kIndexedJob = {.name = "indexed-job",
                                             .address = {"MASTER_ADDR"},
                                             .port = "MASTER_PORT"}};
 
-// JobSet: a pod of an Indexed Job of the set is a node. A set has no variables of its own; these are its labels,
-// passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each Job, as in the
-// manifest. In a set the Jobs are numbered, and in each Job its pods. A manifest that passes on the numbers of a
-// part, the replicated job or the group of this Job, means that part.
+// JobSet: each pod of the set's Indexed Jobs is a node. JobSet sets no variables itself, so the manifest passes on its labels
+// (JOBSET_*) by the downward API. JOBSET_PODS_PER_JOB is no label: the user copies the completions of each Job from the
+// manifest. In a set the Jobs are numbered, and in each Job its pods. If a manifest passes on the numbers of a part of the
+// set, the replicated job or the group of this Job, muster takes this part for the job.
 // Source: jobset.sigs.k8s.io, "Labels and annotations"; kubernetes.io, "Indexed Job".
 
 namespace {

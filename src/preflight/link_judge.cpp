@@ -254,7 +254,8 @@ Finding compare_links(const Links& links, const Quality& quality) {
 
 // --- The verdict -----------------------------------------------------------------------------------
 
-/// The kind of most nodes: a head node may have a slow network card, and workers of another role may need none.
+/// The kind of most nodes; no node of another kind is named, because a head node may have a slow network card, and workers of
+/// another role may need none.
 std::string usual_kind(const std::vector<gang::ToldLinks>& told) {
   std::map<std::string, std::size_t> counts;
   for (const gang::ToldLinks& node : told) {

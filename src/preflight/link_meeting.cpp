@@ -268,7 +268,8 @@ void LinkMeeting::accept_some() {
   }
 }
 
-/// Or, where all have shown the key, the oldest one of them: somebody repeats the hello of a partner.
+/// Drops the oldest connection that has not shown the key. If all have shown it, drops the oldest of those that still owe the
+/// last proof, because it may be somebody who repeats the hello of a partner.
 void LinkMeeting::drop_oldest_stranger() {
   auto oldest = std::ranges::find(peers_, Stage::Hello, &Peer::stage);
   oldest = oldest != peers_.end() ? oldest : std::ranges::find(peers_, Stage::Last, &Peer::stage);

@@ -114,7 +114,7 @@ Result<RunningProgram> start_program(const ProgramRequest& request) {
   return Error{ErrorKind::NotExecutable, system_error("cannot run '" + path + "'", error.value()).message};
 }
 
-/// It is not reaped yet, so that its process group keeps its number.
+/// Does not reap the process, so that its process group keeps its number and can still be killed.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
