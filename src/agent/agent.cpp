@@ -74,7 +74,7 @@ class MemoryReader {
 };
 
 /// The gang's setup with one key for each exchanged value.
-gang::GangSetup setup_with_keys(const RunContext& run) {
+gang::GangSetup setup_with_keys(const RunContext& run, boost::asio::io_context& io) {
   const JobPlan& job = run.job;
   gang::GangSetup setup = job.gang;
   const LinkCapacity room = room_for_links(job);
@@ -88,7 +88,10 @@ gang::GangSetup setup_with_keys(const RunContext& run) {
   }
   if (compares_nodes(setup.config)) {
     const bool is_strict = setup.config.options.preflight.compares == gang::ComparesNodes::Strictly;
-    setup.config.judge_facts = [is_strict](const auto& told) { return preflight::judge(told, is_strict); };
+    setup.config.judge_facts = [is_strict, &io](const auto& told) {
+      gang::return_memory(io, told.size());
+      return preflight::judge(told, is_strict);
+    };
     if (setup.config.options.preflight.measures_links) {
       setup.config.judge_links = preflight::judge_links;
     }
@@ -111,7 +114,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       records_{{loop_, shutdown_.pending_work(), run_},
                {loop_.io(), loop_.helpers(), run.job.gang.config.options.restarts.progress_file},
                {loop_.io(), loop_.helpers(), run_}},
-      gang_(loop_.io(), setup_with_keys(run), *this),
+      gang_(loop_.io(), setup_with_keys(run, loop_.io()), *this),
       startup_(loop_.io(), run_, gang_),
       services_(loop_, shutdown_.pending_work(), run_, gang_, attempt_),
       reporter_(loop_, run_, gang_, services_, attempt_),

@@ -17,7 +17,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kManyAgents = 64;
+
 }  // namespace
+
+void return_memory(boost::asio::io_context& io, std::size_t agents) {
+  if (agents >= kManyAgents) {
+    boost::asio::post(io, [] { (void)::malloc_trim(0); });
+  }
+}
 
 Gang::Gang(boost::asio::io_context& io, GangSetup setup, NodeActions& node)
     : io_(io),
@@ -114,10 +122,8 @@ void Gang::handle(LeaderEvent& event) {
   if (was_gathering && leader_->state() != Leader::State::Rendezvous) {
     other_leader_.reset();
   }
-  if (was_gathering && leader_->state() == Leader::State::Running && setup_.key) {
-    // A handshake takes three times the memory of its link, and the handshakes of thousands of agents at once fragment
-    // the heap: free pages are returned to the kernel.
-    boost::asio::post(io_, [] { (void)::malloc_trim(0); });
+  if (was_gathering && leader_->state() == Leader::State::Running) {
+    return_memory(io_, leader_->nodes().size());
   }
 }
 

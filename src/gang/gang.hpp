@@ -51,6 +51,10 @@ class NodeActions {
   virtual void on_gang_closed() = 0;
 };
 
+/// Returns free pages of the heap to the kernel after this turn of `io`, if so many agents are many: handshakes and
+/// facts of thousands take more memory for a moment than their links for good, and fragment the heap.
+void return_memory(boost::asio::io_context& io, std::size_t agents);
+
 /// Names that are resolved in parallel.
 struct HostLookUp {
   std::deque<Resolver> resolvers;
