@@ -57,15 +57,21 @@ constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_
                                                      "*_WORKER_COUNT",  "*_WORLD_SIZE",  "NUM_PROCESSES",
                                                      "*_NUM_PROCESSES", "MS_WORKER_NUM", "CM_WORKER_SIZE"};
 
-bool matches_any(std::string_view name, std::span<const char* const> patterns) {
-  return std::ranges::any_of(patterns, [&](const char* pattern) {
-    // Comparing the first letter skips most patterns: every variable is compared with every pattern at every start.
-    return (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
-  });
+bool counts_processes(std::string_view name) {
+  return std::ranges::any_of(kOfProcesses, [&](const char* pattern) { return matches_pattern(name, pattern); });
 }
 
+/// A plain loop, because every start compares every variable with every pattern.
 bool names_as_counter(const Platform& platform, std::string_view name) {
-  return matches_any(name, names_before_null(platform.counts));
+  for (const char* const pattern : platform.counts) {
+    if (pattern == nullptr) {
+      return false;
+    }
+    if ((*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// The most specific platform that names this variable or file as a counter; null for bare names.
@@ -88,18 +94,18 @@ struct Form {
     List
   };
   Kind kind = Kind::Nothing;
-  std::string member;  ///< "NODE": what the variable counts or numbers; empty: unknown, as in *_GROUP_SIZE
-  std::string prefix;  ///< the first word of the name; for NUM_MACHINES and MACHINE_RANK it is `member`
+  std::string_view member;  ///< "NODE": what the variable counts or numbers; empty: unknown, as in *_GROUP_SIZE
+  std::string_view prefix;  ///< the first word of the name; for NUM_MACHINES and MACHINE_RANK it is `member`
 };
 
 /// "NODE" of NODES; empty for words that are no member.
-std::string member_of(std::string_view word) {
+std::string_view member_of(std::string_view word) {
   word.remove_suffix(word.ends_with('S') ? 1 : 0);
-  return contains(kMembers, word) ? std::string(word) : "";
+  return contains(kMembers, word) ? word : "";
 }
 
 /// The member that NUM_NODES, NNODES or NODE_COUNT counts, or that WORLD_SIZE does; empty also for *_GROUP_SIZE.
-std::string counted_by(const std::string& before, const std::string& last) {
+std::string_view counted_by(std::string_view before, std::string_view last) {
   const bool has_n = last.starts_with('N') && !member_of(last.substr(1)).empty();
   return contains(kCounts, before) ? member_of(last)
          : has_n                   ? member_of(last.substr(1))
@@ -108,15 +114,15 @@ std::string counted_by(const std::string& before, const std::string& last) {
 }
 
 /// True for the last words of a list: *_HOSTS, NODE_LIST, IP_LIST.
-bool names_list(const std::string& before, const std::string& last) {
+bool names_list(std::string_view before, std::string_view last) {
   return contains(kLists, last) || (last == "LIST" && (contains(kNodes, member_of(before)) || before == "IP"));
 }
 
 /// Tells the form by the last two words; nothing stands before those of a whole name.
-Form form_of_ending(const std::string& before, const std::string& last, bool is_whole) {
+Form form_of_ending(std::string_view before, std::string_view last, bool is_whole) {
   using enum Form::Kind;
-  const std::string member = member_of(before);
-  const std::string counted = counted_by(before, last);
+  const std::string_view member = member_of(before);
+  const std::string_view counted = counted_by(before, last);
   const bool has_owner = is_whole || !member.empty();
   if (!counted.empty() || (last == "SIZE" && (has_owner || contains(kGroups, before)))) {
     return {Number, counted.empty() ? member : counted, ""};
@@ -130,15 +136,25 @@ Form form_of_ending(const std::string& before, const std::string& last, bool is_
   return {names_list(before, last) ? List : Nothing, member, ""};
 }
 
+/// The words between underscores; the shell's variable "_" has none. Views, because every start asks about every variable.
+std::vector<std::string_view> words_of(std::string_view name) {
+  std::vector<std::string_view> words;
+  name.remove_prefix(name.starts_with('_') ? 1 : 0);
+  for (std::size_t start = 0; start <= name.size() && !name.empty(); start += words.back().size() + 1) {
+    words.push_back(name.substr(start, name.find('_', start) - start));
+  }
+  return words;
+}
+
 Form form_of(std::string_view name) {
-  const std::vector<std::string> words = split(std::string(name.substr(name.starts_with('_') ? 1 : 0)), '_');
+  const std::vector<std::string_view> words = words_of(name);
   const bool is_innocent =
-      std::ranges::any_of(words, [](const std::string& word) { return contains(kInnocentWords, word); }) ||
+      std::ranges::any_of(words, [](std::string_view word) { return contains(kInnocentWords, word); }) ||
       std::ranges::any_of(kInnocentStarts, [&](std::string_view start) { return name.starts_with(start); });
-  if (is_innocent || words.empty()) {  // the shell's variable "_" has no word
+  if (is_innocent || words.empty()) {
     return {};
   }
-  const std::string& first = words.front();
+  const std::string_view first = words.front();
   const std::size_t count = words.size();
   Form form = form_of_ending(count > 1 ? words[count - 2] : "", words.back(), count == 2);
   form.kind = names_host_file(name) ? Form::Kind::List : form.kind;
@@ -149,7 +165,7 @@ Form form_of(std::string_view name) {
 
 Form form_of(std::string_view name, const std::string& value) {
   Form form = form_of(name);
-  const std::string last(name.substr(name.rfind('_') + 1));
+  const std::string_view last = name.substr(name.rfind('_') + 1);
   if (contains(kPlurals, last) && form.kind != Form::Kind::Number && parse_integer(trim(value), 0, kMostNodes)) {
     form.kind = Form::Kind::Plural;
     form.member = member_of(last);
@@ -175,8 +191,10 @@ bool is_of_nodes(const Form& form, std::string_view name) {
 }
 
 /// True for the first word of a platform's own variables, such as SLURM, about which nothing is guessed.
-bool is_of_platform(const std::string& prefix) {
-  const auto has_prefix = [&](const char* name) { return std::string_view(name).starts_with(prefix + "_"); };
+bool is_of_platform(std::string_view prefix) {
+  const auto has_prefix = [start = std::string(prefix) + "_"](const char* name) {
+    return std::string_view(name).starts_with(start);
+  };
   return member_of(prefix).empty() && !contains(kGroups, prefix) &&
          std::ranges::any_of(platforms(), [&](const Platform* platform) {
            return std::ranges::any_of(names_before_null(platform->counts), has_prefix) ||
@@ -262,7 +280,7 @@ bool has_partner(std::string_view name, const Form& form, int number, const Snap
     const Form partner = form_of(other);
     const bool is_plural = form.kind == Form::Kind::Plural;
     const bool is_list = form.kind == Form::Kind::List;
-    const bool is_partner = partner.prefix == form.prefix && !(form.member + partner.member).empty() &&
+    const bool is_partner = partner.prefix == form.prefix && !(form.member.empty() && partner.member.empty()) &&
                             !(is_plural && partner.member.empty() && other.ends_with("ID")) &&
                             !(is_list && form.member != partner.member);
     const bool may_be_list = !is_plural && !is_list;
@@ -275,8 +293,11 @@ bool has_partner(std::string_view name, const Form& form, int number, const Snap
 void add_guess(std::vector<Counter>& counters, const std::string& name, const std::string& value,
                const Snapshot& snapshot) {
   const Form form = form_of(name, value);
-  Counter counter{{shortened(value), from_variable(name)}};
   const bool is_known = contains(kKnownRanks, name);
+  if (!is_known && form.kind == Form::Kind::Nothing) {
+    return;
+  }
+  Counter counter{{shortened(value), from_variable(name)}};
   if (is_known || form.kind == Form::Kind::Index) {
     counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
   } else if (names_host_file(name) && !value.empty()) {
@@ -288,7 +309,7 @@ void add_guess(std::vector<Counter>& counters, const std::string& name, const st
   }
   const bool may_have_partner = form.kind != Form::Kind::Nothing && form.kind != Form::Kind::Index;
   counter.is_alone = !is_known && !(may_have_partner && has_partner(name, form, counter.count, snapshot));
-  counter.counts_processes = matches_any(name, kOfProcesses);
+  counter.counts_processes = counts_processes(name);
   if (is_known || ((is_of_nodes(form, name) || !counter.is_alone) && !is_of_platform(form.prefix))) {
     counters.push_back(std::move(counter));
   }
@@ -310,7 +331,7 @@ void add_counter(std::vector<Counter>& counters, const Source& source, const std
   const bool is_file = file != snapshot.files.end();
   counter.count = is_alone ? 1 : number_said_by(source.name, is_file ? file->second : value);
   // A rank of mpirun is a muster, not a worker that muster starts.
-  counter.counts_processes = owner != &kMpirun && matches_any(source.name, kOfProcesses);
+  counter.counts_processes = owner != &kMpirun && counts_processes(source.name);
   counters.push_back(std::move(counter));
 }
 
