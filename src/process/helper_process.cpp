@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <iterator>
@@ -285,15 +286,18 @@ void HelperTask::give_up_after(Timeout timeout) {
 }
 
 void HelperTask::read() {
-  const auto on_read = [this](const boost::system::error_code& error, std::size_t count) {
-    answer_.append(buffer_.data(), count);
+  const auto on_readable = [this](const boost::system::error_code& /*error*/) {
+    std::array<char, 4096> buffer;  // no member: an agent has several tasks, and most never run
+    boost::system::error_code error;
+    const std::size_t count = pipe_.read_some(boost::asio::buffer(buffer), error);
+    answer_.append(buffer.data(), count);
     if (error) {
       finish(whole_answer(std::move(answer_)));
     } else {
       read();
     }
   };
-  pipe_.async_read_some(boost::asio::buffer(buffer_), scope_.wrap(on_read));
+  pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read, scope_.wrap(on_readable));
 }
 
 /// The next task starts before `then`, which may destroy this.

@@ -12,7 +12,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -157,7 +156,6 @@ class HelperTask {
   CallbackScope scope_;
   std::optional<pid_t> pid_;
   std::string answer_;
-  std::array<char, 4096> buffer_;  ///< not cleared: an agent has several of these, and most are never used
 };
 
 /// Prints the last line before an exit with an error, after buffered log lines (base/log.hpp). Gives up if

@@ -49,15 +49,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Reads what is available. False: end of the stream.
   bool read_now() {
     const auto events = events_;  // a callback may close this
+    std::array<char, std::size_t{64} << 10U> buffer;
     while (socket_.is_open()) {
-      const ssize_t size = ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      const ssize_t size = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
         return true;
       }
       if (size <= 0) {
         return false;
       }
-      events.on_bytes({buffer_.data(), static_cast<std::size_t>(size)});
+      events.on_bytes({buffer.data(), static_cast<std::size_t>(size)});
     }
     return true;
   }
@@ -102,7 +103,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   Socket socket_;
   SidecarEvents events_;
-  std::array<char, std::size_t{64} << 10U> buffer_{};
   std::deque<std::string> outbox_;
 };
 

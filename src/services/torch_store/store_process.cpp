@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -156,15 +157,19 @@ Result<> StoreProcess::start_process() {
 }
 
 void StoreProcess::read() {
-  stream_.async_read_some(boost::asio::buffer(buffer_), scope_.wrap(std::bind_front(&StoreProcess::on_bytes, this)));
+  stream_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     scope_.wrap(std::bind_front(&StoreProcess::on_readable, this)));
 }
 
-void StoreProcess::on_bytes(const ErrorCode& error, std::size_t size) {
+void StoreProcess::on_readable(const ErrorCode& /*error*/) {
+  std::array<char, std::size_t{16} << 10U> buffer;
+  ErrorCode error;
+  const std::size_t size = stream_.read_some(boost::asio::buffer(buffer), error);
   if (error) {
     fail({ErrorKind::System, "its process has ended"});
     return;
   }
-  frames_.feed({buffer_.data(), size});
+  frames_.feed({buffer.data(), size});
   if (const auto taken = take_all(); !taken) {
     fail(taken.error());
   } else if (stream_.is_open()) {

@@ -13,7 +13,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -115,7 +114,7 @@ class StoreProcess final : public StoreServer {
   void on_first_client(const ErrorCode& error);
   [[nodiscard]] Result<> start_process();
   void read();
-  void on_bytes(const ErrorCode& error, std::size_t size);
+  void on_readable(const ErrorCode& error);
   [[nodiscard]] Result<> take_all();
   void take(const StoreMessage& message);
   void ask(char what);
@@ -134,7 +133,6 @@ class StoreProcess final : public StoreServer {
   FrameReader frames_{kMostMessageSize};
   std::optional<pid_t> pid_;
   CallbackScope scope_;
-  std::array<char, std::size_t{16} << 10U> buffer_;  ///< not cleared: most jobs have no store, and no page for it
 };
 
 }  // namespace muster
