@@ -161,7 +161,7 @@ std::string describe_answer(const CommandLine& line, const json::object& answer,
 std::string describe_stacks(const json::object& answer) {
   constexpr std::size_t kMostBytes = 512;
   const json::value* const nccl = answer.if_contains("nccl");
-  return hang::stacks_text(answer) +
+  return hang::stacks_text(answer) + control::silent_nodes_line(answer) +
          (nccl != nullptr && nccl->is_string() ? one_line(std::string(nccl->get_string()), kMostBytes) + "\n" : "");
 }
 

@@ -275,6 +275,7 @@ json::object JobControl::status_answer() const {
 /// Joins what the nodes have answered about their ranks.
 hang::Evidence JobControl::evidence(const Question& question) {
   hang::Evidence evidence = hang::join_lines(question.lines, question.ranks);
+  evidence.missing_nodes = evidence.missing == 0 ? question.awaited : "";  // else of some an unreadable answer has come
   evidence.missing += question.missing;
   return evidence;
 }
@@ -292,6 +293,9 @@ json::object JobControl::stacks_answer(const hang::Evidence& evidence,
                       {"stacks", hang::stacks_document(evidence.ranks)},
                       {"verdict", json::array(sentences.begin(), sentences.end())},
                       {"missing", evidence.missing}};
+  if (!evidence.missing_nodes.empty()) {
+    answer["missing_nodes"] = evidence.missing_nodes;
+  }
   if (!evidence.nccl.empty()) {
     answer["nccl"] = evidence.nccl;
   }

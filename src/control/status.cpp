@@ -224,6 +224,23 @@ json::array join_nodes(const std::vector<std::string>& lines) {
   return json::array(nodes.begin(), nodes.end());
 }
 
+namespace {
+
+std::size_t count_missing(const json::object& answer) {
+  constexpr double kMostNodes = 1e9;
+  return static_cast<std::size_t>(std::clamp(number_at(answer, "missing").value_or(0), 0.0, kMostNodes));
+}
+
+}  // namespace
+
+std::string silent_nodes_line(const json::object& answer) {
+  constexpr std::size_t kMostNameBytes = 2'048;
+  const std::size_t missing = count_missing(answer);
+  const std::string_view names = text_of(answer, "missing_nodes");
+  const std::string who = names.empty() ? count_of(missing, "node") : one_line(names, kMostNameBytes);
+  return missing > 0 ? who + " did not answer in time\n" : "";
+}
+
 std::string status_table(const json::object& answer, double now) {
   const json::value* const given = find(answer, "job");
   const json::object job = given == nullptr ? json::object() : object_of(*given);
@@ -255,20 +272,16 @@ std::string status_table(const json::object& answer, double now) {
     }
   }
   constexpr double kMostNodes = 1e9;
-  constexpr std::size_t kMostNameBytes = 2'048;
-  const auto missing = static_cast<std::size_t>(std::clamp(number_at(answer, "missing").value_or(0), 0.0, kMostNodes));
+  const std::size_t missing = count_missing(answer);
   const std::string all = count_of(nodes.size() + missing, "node");
   const auto ready = static_cast<std::size_t>(std::clamp(standbys, 0.0, kMostNodes));
   const auto since = number_at(job, "since");
-  std::string text =
-      "job " + text_at(job, "id") + ", " + (since ? "since " + short_duration(now - *since) + ", " : "") +
-      (missing > 0 ? std::to_string(nodes.size()) + " of " : "") + all + ", " + std::to_string(running) + " of " +
-      count_of(workers, "worker") + " running, " + (ready > 0 ? count_of(ready, "standby") + " ready, " : "") + "CPU " +
-      short_duration(cpu) + ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
-  if (missing > 0) {
-    const std::string_view names = text_of(answer, "missing_nodes");
-    text += (names.empty() ? count_of(missing, "node") : one_line(names, kMostNameBytes)) + " did not answer in time\n";
-  }
+  std::string text = "job " + text_at(job, "id") + ", " +
+                     (since ? "since " + short_duration(now - *since) + ", " : "") +
+                     (missing > 0 ? std::to_string(nodes.size()) + " of " : "") + all + ", " + std::to_string(running) +
+                     " of " + count_of(workers, "worker") + " running, " +
+                     (ready > 0 ? count_of(ready, "standby") + " ready, " : "") + "CPU " + short_duration(cpu) +
+                     ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now) + silent_nodes_line(answer);
   return text + remarks + "\n" + layout(rows);
 }
 

@@ -64,6 +64,9 @@ json::array join_nodes(const std::vector<std::string>& lines);
 /// Formats a duration: "45s", "12m05s", "3h20m", "5d06h"; "-" for none.
 std::string short_duration(std::optional<double> seconds);
 
+/// The line about the nodes that have not answered a request, with the line end; empty: all have.
+std::string silent_nodes_line(const json::object& answer);
+
 /// Formats the answer to a status request as a table with totals. `now`: seconds since 1970.
 std::string status_table(const json::object& answer, double now);
 

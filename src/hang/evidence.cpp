@@ -389,8 +389,7 @@ std::string stacks_text(const json::object& answer) {
     text += (i == 0 ? "\n" : "") +
             (line.is_string() ? one_line(std::string_view(line.get_string()), kMostTextBytes) : "") + "\n";
   }
-  const int left = number_of(answer.if_contains("missing"), 0);
-  return text + (left > 0 ? count_of(static_cast<std::size_t>(left), "node") + " did not answer in time\n" : "");
+  return text;
 }
 
 }  // namespace muster::hang

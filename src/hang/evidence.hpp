@@ -67,7 +67,8 @@ struct Evidence {
   /// The progress that a node sends: of its own ranks from flight recorders, or of all ranks from NCCL. `join_lines` moves it
   /// to `ranks`.
   std::vector<RankProgress> progress = {};
-  int missing = 0;  ///< nodes that have not answered, or have answered nothing that can be read; not sent
+  int missing = 0;              ///< nodes that have not answered, or have answered nothing that can be read; not sent
+  std::string missing_nodes{};  ///< their names; empty: not all of them are known
   std::optional<std::uint64_t> fabric_bytes = {};  ///< sent and received by the RDMA ports of all hosts; empty: none
   std::optional<double> fabric_rate = {};          ///< bytes a second, see `mark_moving`; not sent
   bool has_idle_recorders = false;                 ///< flight recorders listen that have not been asked
@@ -108,7 +109,7 @@ std::string describe(const Place& place);
 /// The groups as JSON: objects of {ranks, end, state, wait, stack: [[file, function, line], ...], no_stack}.
 json::array stacks_document(const std::vector<RankEvidence>& evidence);
 
-/// Formats an answer {"stacks": [...], "verdict": [...], "missing": N} for people. Another version of muster may have
+/// Formats an answer {"stacks": [...], "verdict": [...]} for people. Another version of muster may have
 /// written it.
 std::string stacks_text(const json::object& answer);
 

@@ -114,7 +114,7 @@ def test_a_node_that_stood_still_names_no_other_node_as_lost(gang, still):
 
 
 @pytest.mark.full
-def test_status_names_a_node_that_does_not_answer(gang):
+def test_status_and_stacks_name_a_node_that_does_not_answer(gang):
     job = gang(2, *PATIENT)
     job.start_all()
     job.wait_for_start()
@@ -122,10 +122,12 @@ def test_status_names_a_node_that_does_not_answer(gang):
     stop(agent)
 
     answer = job.muster.run("status", f"--job={job.jobs[0].guard()}")
+    stacks = job.muster.run("stacks", f"--job={job.jobs[0].guard()}")
 
     os.kill(agent, signal.SIGCONT)
     assert "1 of 2 nodes, 1 of 1 worker running" in answer.out.text, answer.words()
     assert re.search(r"^node 1 \(.+\) did not answer in time$", answer.out.text, re.MULTILINE), answer.words()
+    assert re.search(r"^node 1 \(.+\) did not answer in time$", stacks.out.text, re.MULTILINE), stacks.words()
     job.jobs[0].signal(signal.SIGTERM)
     job.assert_codes(143)
 

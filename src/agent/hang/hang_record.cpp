@@ -3,6 +3,7 @@
 
 #include "base/console_time.hpp"
 #include "base/text.hpp"
+#include "control/status.hpp"
 
 #include <chrono>
 #include <utility>
@@ -51,7 +52,8 @@ void HangRecord::begin(const std::string& path) {
 }
 
 void HangRecord::keep(const std::string& why, const json::object& answer) {
-  (void)file_.append(utc_text(std::chrono::system_clock::now()) + " " + why + "\n" + hang::stacks_text(answer) + "\n");
+  (void)file_.append(utc_text(std::chrono::system_clock::now()) + " " + why + "\n" + hang::stacks_text(answer) +
+                     control::silent_nodes_line(answer) + "\n");
 }
 
 void HangRecord::keep(const hang::StallDetector::Look& look, const json::object& answer, bool is_new) {

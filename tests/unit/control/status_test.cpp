@@ -65,6 +65,14 @@ TEST(StatusTable, NamesTheNodesThatDidNotAnswer) {
   EXPECT_EQ(head_of(answer), "job -, 1 node, 2 of 2 workers running, CPU 1m05s, memory 6.0 GiB");
 }
 
+TEST(SilentNodesLine, NamesThemOrCountsThem) {
+  EXPECT_EQ(silent_nodes_line({{"missing", 0}}), "");
+  EXPECT_EQ(silent_nodes_line({}), "");
+  EXPECT_EQ(silent_nodes_line({{"missing", 2}}), "2 nodes did not answer in time\n");
+  EXPECT_EQ(silent_nodes_line({{"missing", 1}, {"missing_nodes", "node 1 (b)"}}),
+            "node 1 (b) did not answer in time\n");
+}
+
 TEST(StatusTable, TakesNothingForGranted) {
   for (const char* const answer :
        {"{}", R"({"nodes":1,"job":[],"missing":"x"})", R"({"nodes":[1,{"workers":[2,{"pid":"\u001b[31m"}]}]})",
