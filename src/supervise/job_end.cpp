@@ -212,7 +212,7 @@ std::string describe_exit(const JobEnd& end) {
     return code + ": " + std::string(row.instruction);
   }
   if (row.kind == EndKind::Unfit) {
-    return code + ": " + end.reason + "; start the job again without that node";
+    return code + ": " + end.reason + "; start the job again without unfit nodes";
   }
   if (!end.first_failure || end.first_failure->is_early_exit) {
     return code;

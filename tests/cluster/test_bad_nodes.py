@@ -69,7 +69,7 @@ def test_a_spare_has_the_seat_of_a_node_whose_device_fails_twice(start):
         assert re.fullmatch(rf"node 1 \(\S+\) is suspect: it has failed by itself {re.escape(' and '.join(reasons))}", suspect)
         assert lines_about(job, ") is left out, and a spare has its seat: it has failed by itself in attempt 0"), job.words()
     last = agents.jobs["bad"].said[-1]
-    assert last.startswith("exit code 69: node 1 (") and last.endswith("; start the job again without that node"), last
+    assert last.startswith("exit code 69: node 1 (") and last.endswith("; start the job again without unfit nodes"), last
     for name in (0, 2, 3):
         [suspect] = agents.jobs[name].report["suspects"]
         assert suspect["reasons"] == reasons and suspect["left_out"] and suspect["failures"] == 2

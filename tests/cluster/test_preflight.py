@@ -136,7 +136,7 @@ def test_a_job_without_a_spare_ends_before_any_worker_starts(strict):
         last = job.said[-1]
         assert last.startswith("exit code 69: node 1 ("), job.words()
         assert "differs from 2 others: /dev/shm 64 MiB (" in last, job.words()
-        assert last.endswith("; start the job again without that node"), job.words()
+        assert last.endswith("; start the job again without unfit nodes"), job.words()
 
 
 def test_a_strict_job_takes_a_node_that_tells_nothing(gang):

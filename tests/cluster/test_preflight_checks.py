@@ -42,7 +42,7 @@ def test_a_job_without_a_spare_ends_before_any_worker_starts(gang):
     for job in agents.jobs.values():
         last = job.said[-1]
         assert last.startswith("exit code 69: node 1 (") and WHY in last, job.words()
-        assert last.endswith("; start the job again without that node"), job.words()
+        assert last.endswith("; start the job again without unfit nodes"), job.words()
     assert all(WHY in report["reason"] for report in agents.reports().values())
 
 

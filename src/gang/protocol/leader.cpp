@@ -176,26 +176,37 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
 /// Sends a node away that differs in what the job needs, with --preflight strict, or fails --preflight-command, if a spare
 /// can have its seat or the job may be smaller. Else the job ends; where it may have spares, after a last call for one. True: it has sent one.
 bool Leader::leave_out_unfit(Instant now) {
-  const std::optional<UnfitNode> unfit = preflight_.unfit();
+  const std::vector<UnfitNode> unfit = preflight_.unfit();
   if (gang_.state != State::Rendezvous) {
     return false;
   }
-  if (!unfit) {
+  if (unfit.empty()) {
     return replace_barred(now);
   }
+  const UnfitNode& first = unfit.front();
   const auto others = static_cast<std::size_t>(gang_.roster.seated() - 1) +
-                      admission_.spares_for(*gang_.roster.find(unfit->link)->seat).size();
-  const bool may_go = unfit->link != kOwnLink && !gang_.config.job.total_slots &&
+                      admission_.spares_for(*gang_.roster.find(first.link)->seat).size();
+  const bool may_go = first.link != kOwnLink && !gang_.config.job.total_slots &&
                       others >= static_cast<std::size_t>(gang_.config.job.least_nodes);
-  JobEnd end = make_end(EndKind::Unfit, unfit->why);
   if (may_go) {
-    note_unfit(*unfit);
-    departures_.send_away(unfit->link, std::move(end), unfit->how, now);
-  } else if (unfit->link == kOwnLink || !gang_.can_start_again() || !preflight_.awaits_spare(now)) {
-    note_unfit(*unfit);
-    goodbye_.conclude(std::move(end), now);
+    note_unfit(first);
+    departures_.send_away(first.link, make_end(EndKind::Unfit, first.why), first.how, now);
+  } else if (first.link == kOwnLink || !gang_.can_start_again() || !preflight_.awaits_spare(now)) {
+    std::ranges::for_each(unfit, [this](const UnfitNode& one) { note_unfit(one); });
+    goodbye_.conclude(make_end(EndKind::Unfit, first.why + describe_other_unfit(unfit)), now);
   }
   return may_go;
+}
+
+/// "; also unfit: node 2 (host-c), node 3 (host-d)"; empty: there is only the first one.
+std::string Leader::describe_other_unfit(const std::vector<UnfitNode>& unfit) const {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < std::min(unfit.size(), kMostNamed + 1); ++i) {
+    names.push_back(describe_seat(*gang_.roster.find(unfit[i].link)));
+  }
+  const std::string more = unfit.size() > kMostNamed + 1 ? ", ..." : "";
+  return names.empty() ? "" : "; also unfit: " + join(names, ", ") + more;
 }
 
 /// With --node-failures, gives the seat of a node that has failed too often to a spare. True: it has sent a node away.

@@ -90,6 +90,7 @@ class Leader {
   bool leave_out_unfit(Instant now);
   bool replace_barred(Instant now);
   void note_unfit(const UnfitNode& unfit);
+  std::string describe_other_unfit(const std::vector<UnfitNode>& unfit) const;
   void withdraw_notice(Instant now);
   void continue_without(LinkId link, int signal, Instant now);
 

@@ -41,7 +41,7 @@ void Preflight::begin_attempt() {
     attempt_ = gang_.attempt.number();
     std::erase_if(answers_, [](const auto& entry) { return entry.second.at.has_value(); });
     passed_.clear();
-    unfit_.reset();
+    unfit_.clear();
   }
 }
 
@@ -76,9 +76,7 @@ void Preflight::forget(LinkId link) {
     answers_.erase(found);
   }
   differences_.erase(link);
-  if (unfit_ && unfit_->link == link) {
-    unfit_.reset();
-  }
+  forget_unfit(unfit_, link);
   command_.forget(link);
   links_.forget(link);
 }
@@ -128,7 +126,7 @@ void Preflight::on_tick(Instant now) {
 
 std::optional<Instant> Preflight::next_wake() const {
   const auto call = spare_calls_.find(gang_.attempt.number());
-  const bool has_call = gang_.state == LeaderState::Rendezvous && unfit() && call != spare_calls_.end();
+  const bool has_call = gang_.state == LeaderState::Rendezvous && !unfit().empty() && call != spare_calls_.end();
   std::optional<Instant> wake = has_call ? std::optional(call->second) : std::nullopt;
   for (const std::optional<Instant>& at : {due_, asks_at_, command_.next_wake(), links_.next_wake()}) {
     wake = wake && at ? std::min(wake, at) : wake ? wake : at;
@@ -136,21 +134,22 @@ std::optional<Instant> Preflight::next_wake() const {
   return wake;
 }
 
-/// With --preflight strict, the first node that failed in an earlier job.
-std::optional<UnfitNode> Preflight::find_listed() const {
+/// With --preflight strict, the nodes that failed in an earlier job.
+std::vector<UnfitNode> Preflight::find_listed() const {
   const bool is_asked =
       gang_.config.options.preflight.compares == ComparesNodes::Strictly && gang_.node_failures.has_listed();
+  std::vector<UnfitNode> found;
   for (const LinkId link : is_asked ? gang_.roster.in_order() : std::vector<LinkId>()) {
     const Member& member = *gang_.roster.find(link);
     if (std::string text = gang_.describe_listed(NodeRank{*member.seat}, name_of(member)); !text.empty()) {
-      return UnfitNode{link, text, "failed in an earlier job", ""};
+      found.push_back({link, text, "failed in an earlier job", ""});
     }
   }
-  return std::nullopt;
+  return found;
 }
 
 bool Preflight::holds_back(Instant now) {
-  if (auto listed = find_listed()) {
+  if (auto listed = find_listed(); !listed.empty()) {
     unfit_ = std::move(listed);
     return true;
   }
@@ -166,7 +165,7 @@ bool Preflight::comparison_holds_back(Instant now) {
   if (passed_ == nodes || nodes.size() < kFewestCompared) {
     return false;
   }
-  unfit_.reset();
+  unfit_.clear();
   ask(gang_.roster.links(), now);
   due_ = end_of_delay(nodes);
   if (due_ && now < *due_) {
@@ -179,9 +178,10 @@ bool Preflight::comparison_holds_back(Instant now) {
     passed_ = nodes;
     return false;
   }
-  const Outlier& first = verdict.unfit.front();
-  unfit_ = UnfitNode{nodes.at(static_cast<std::size_t>(first.node.value)), describe(first, nodes, false), kDiffers,
-                     first.facts};
+  for (const Outlier& outlier : verdict.unfit) {
+    unfit_.push_back({nodes.at(static_cast<std::size_t>(outlier.node.value)), describe(outlier, nodes, false), kDiffers,
+                      outlier.facts});
+  }
   return true;
 }
 
@@ -198,19 +198,20 @@ bool Preflight::links_hold_back(Instant now) {
     record_outliers(nodes);
     tell(*found, nodes, false);
   }
-  return is_strict_ && links_.first_outlier();
+  return is_strict_ && !links_.outliers(gang_.roster.in_order()).empty();
 }
 
-std::optional<UnfitNode> Preflight::unfit() const {
-  if (unfit_ || command_.unfit()) {
-    return unfit_ ? unfit_ : command_.unfit();
+std::vector<UnfitNode> Preflight::unfit() const {
+  if (!unfit_.empty() || !command_.unfit().empty() || !is_strict_) {
+    return unfit_.empty() ? command_.unfit() : unfit_;
   }
-  const auto found = is_strict_ ? links_.first_outlier() : std::nullopt;
-  if (!found) {
-    return std::nullopt;
+  const std::vector<LinkId> nodes = gang_.roster.in_order();
+  std::vector<UnfitNode> found;
+  for (const Outlier& outlier : links_.outliers(nodes)) {
+    found.push_back({nodes.at(static_cast<std::size_t>(outlier.node.value)), describe(outlier, nodes, false), kDiffers,
+                     outlier.facts});
   }
-  const std::string why = describe(found->second, gang_.roster.in_order(), false);
-  return UnfitNode{found->first, why, kDiffers, found->second.facts};
+  return found;
 }
 
 /// When all have answered or had their time; empty: all have answered.
@@ -229,8 +230,8 @@ bool Preflight::awaits_spare(Instant now) {
   const auto wait = gang_.config.options.last_call;
   const auto [call, is_new] = spare_calls_.emplace(gang_.attempt.number(), now + wait);
   if (is_new) {
-    gang_.say(Level::Warning,
-              "waiting up to " + whole_seconds(wait) + " for a spare in the place of a node that " + unfit()->how);
+    gang_.say(Level::Warning, "waiting up to " + whole_seconds(wait) + " for a spare in the place of a node that " +
+                                  unfit().front().how);
   }
   return now < call->second;
 }

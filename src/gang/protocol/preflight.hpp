@@ -48,8 +48,8 @@ class Preflight {
 
   /// True while the next attempt may not start: a node has not answered yet, or one is unfit.
   bool holds_back(Instant now);
-  /// The first unfit node among those that have seats; empty: all are fit.
-  std::optional<UnfitNode> unfit() const;
+  /// The unfit nodes among those that have seats; empty: all are fit.
+  std::vector<UnfitNode> unfit() const;
   /// True during a last call, which begins with the first call of this function: a spare may come for the seat of the unfit
   /// node.
   bool awaits_spare(Instant now);
@@ -66,7 +66,7 @@ class Preflight {
 
   void begin_attempt();
   bool comparison_holds_back(Instant now);
-  std::optional<UnfitNode> find_listed() const;
+  std::vector<UnfitNode> find_listed() const;
   void ask(const std::vector<LinkId>& links, Instant now);
   std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;
   std::vector<ToldFacts> told_facts(const std::vector<LinkId>& nodes) const;
@@ -88,8 +88,8 @@ class Preflight {
   std::vector<Outlier> by_facts_;   ///< of the last judgement
   std::map<LinkId, std::string> differences_;
   std::set<std::string> said_;
-  std::vector<LinkId> passed_;      ///< nodes that may start together
-  std::optional<UnfitNode> unfit_;  ///< the first one
+  std::vector<LinkId> passed_;  ///< nodes that may start together
+  std::vector<UnfitNode> unfit_;
   PreflightCommand command_;
   PreflightLinks links_;
   std::map<int, Instant> spare_calls_;  ///< ends of the last calls for a spare, by attempts

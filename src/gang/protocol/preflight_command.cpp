@@ -30,6 +30,13 @@ bool shows_node_fault(const std::string& answer) {
 
 }  // namespace
 
+void forget_unfit(std::vector<UnfitNode>& unfit, LinkId link) {
+  if (!unfit.empty() && unfit.front().link == link) {
+    unfit.clear();  // the others are judged again with the next holds_back
+  }
+  std::erase_if(unfit, [link](const UnfitNode& node) { return node.link == link; });
+}
+
 bool PreflightCommand::take(LinkId link, const StatusReport& report, Instant now) {
   if (report.number != kCommandNumber) {
     return false;
@@ -44,9 +51,7 @@ bool PreflightCommand::take(LinkId link, const StatusReport& report, Instant now
 
 void PreflightCommand::forget(LinkId link) {
   runs_.erase(link);
-  if (unfit_ && unfit_->link == link) {
-    unfit_.reset();
-  }
+  forget_unfit(unfit_, link);
 }
 
 void PreflightCommand::on_tick(Instant now) {
@@ -64,14 +69,14 @@ bool PreflightCommand::holds_back(Instant now) {
   ask(nodes, now);
   give_up_silent(now);
   due_.reset();
-  unfit_.reset();
+  unfit_.clear();
   say_running(nodes, now);
   follow_last(nodes, now);
   if (due_) {
     return true;
   }
   conclude(nodes);
-  return unfit_.has_value();
+  return !unfit_.empty();
 }
 
 /// A node may have become bad in the attempt before. One whose command still runs is not asked again.
@@ -171,7 +176,7 @@ void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now
   }
 }
 
-/// All have answered: says what is worth a line, and finds the first node that is bad.
+/// All have answered: says what is worth a line, and finds the nodes that are bad.
 void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
   std::size_t bad = 0;
   const bool has_passed =
@@ -190,9 +195,9 @@ void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
       gang_.send(gang_.roster.links(), Announce{why});
     }
     const bool counts = has_passed && shows_node_fault(answer);
-    unfit_ = unfit_.value_or(UnfitNode{link, why, "failed the preflight command", counts ? answer : ""});
+    unfit_.push_back({link, why, "failed the preflight command", counts ? answer : ""});
   }
-  if (std::exchange(is_open_, false) && !unfit_) {
+  if (std::exchange(is_open_, false) && unfit_.empty()) {
     say_longest(times(nodes));
   }
 }

@@ -23,6 +23,9 @@ struct UnfitNode {
   std::string reason;  ///< for the node's memory: in what it differs; empty: it does not count
 };
 
+/// Forgets a node that has left. If it was the first one, its seat may have a spare now: then all are judged anew.
+void forget_unfit(std::vector<UnfitNode>& unfit, LinkId link);
+
 /// Does nothing if the leader has no such command. All nodes that have seats run the command of their own option at the same
 /// time. Before an attempt that follows only because nodes have come, only the new nodes run it.
 class PreflightCommand {
@@ -50,8 +53,8 @@ class PreflightCommand {
 
   /// True while the next attempt may not start: the command runs on a node, or has failed on one.
   bool holds_back(Instant now);
-  /// The first unfit node among those that have seats; empty: all are fit.
-  const std::optional<UnfitNode>& unfit() const { return unfit_; }
+  /// The unfit nodes among those that have seats; empty: all are fit.
+  const std::vector<UnfitNode>& unfit() const { return unfit_; }
 
  private:
   struct Run {
@@ -77,7 +80,7 @@ class PreflightCommand {
   std::optional<Instant> due_;                        ///< when the leader looks at the runs again
   Instant::duration next_progress_ = kFirstProgress;  ///< time from the question to the next line about progress
   std::set<std::string> said_;                        ///< for this attempt
-  std::optional<UnfitNode> unfit_;
+  std::vector<UnfitNode> unfit_;
 };
 
 }  // namespace muster::gang

@@ -106,13 +106,6 @@ std::vector<Outlier> PreflightLinks::outliers(const std::vector<LinkId>& nodes) 
   return found;
 }
 
-std::optional<std::pair<LinkId, Outlier>> PreflightLinks::first_outlier() const {
-  const std::vector<LinkId> nodes = outliers_.empty() ? std::vector<LinkId>() : gang_.roster.in_order();
-  const std::vector<Outlier> found = outliers(nodes);
-  return found.empty() ? std::nullopt
-                       : std::optional(std::pair(nodes[static_cast<std::size_t>(found[0].node.value)], found[0]));
-}
-
 PreflightLinks::Node* PreflightLinks::find(LinkId link) {
   const auto found = std::ranges::find(nodes_, link, &Node::link);
   return found == nodes_.end() ? nullptr : &*found;

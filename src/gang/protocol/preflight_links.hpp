@@ -47,8 +47,6 @@ class PreflightLinks {
   std::optional<std::vector<Outlier>> take_findings();
   /// The nodes with bad links, by their ranks among `nodes`.
   std::vector<Outlier> outliers(const std::vector<LinkId>& nodes) const;
-  /// The first node with bad links; empty: there is none.
-  std::optional<std::pair<LinkId, Outlier>> first_outlier() const;
 
  private:
   enum class Phase {

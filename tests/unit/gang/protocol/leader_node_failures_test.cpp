@@ -469,6 +469,38 @@ TEST(BadNodes, AreNotKeptWithoutAMachine) {
   EXPECT_TRUE(scenario.has_said("node 1 (host-b) is not written to '/bad': the name of its machine is not known"));
 }
 
+TEST(BadNodes, AreAllKeptThatEndAJob) {
+  for (const bool are_both_bad : {false, true}) {
+    GangConfig config = restarting(job_of(3));
+    config.options.preflight_command = "check";
+    config.options.bad_nodes = "/bad";
+    LeaderScenario scenario(config);
+    for (const int node : {1, 2}) {
+      Join join = scenario.join_of(static_cast<LinkId>(node), node);
+      join.node.machine = "gpu-" + std::to_string(node);
+      (void)scenario.arrive(static_cast<LinkId>(node), join);
+    }
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      for (const LinkId link : {0, 1, 2}) {
+        (void)scenario.receive(link, StatusReport{kCommandNumber, kCommandPassed});
+      }
+      ASSERT_EQ(scenario.state(), Leader::State::Running);
+      fail(scenario, attempt, failure_with(attempt == 0 ? 2 : 4, {kEcc}));
+    }
+    for (const LinkId link : {0, 1, 2}) {
+      const bool is_bad = link == 1 || (link == 2 && are_both_bad);
+      (void)scenario.receive(
+          link, StatusReport{kCommandNumber, is_bad ? "the preflight command ended with exit code 3" : kCommandPassed});
+    }
+    (void)scenario.wait(config.options.last_call);
+
+    ASSERT_TRUE(scenario.end);
+    EXPECT_EQ(scenario.end->kind, EndKind::Unfit);
+    const std::vector<std::string> all{"gpu-1", "gpu-2"};
+    EXPECT_EQ(scenario.kept, std::vector(all.begin(), all.end() - (are_both_bad ? 0 : 1)));
+  }
+}
+
 TEST(BadNodes, TakeNoPartInAStrictJob) {
   GangConfig config = restarting(listing(job_of(3)));
   config.options.preflight.compares = ComparesNodes::Strictly;

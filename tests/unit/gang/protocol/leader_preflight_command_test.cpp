@@ -64,8 +64,8 @@ TEST(PreflightCommand, EndsAJobWithoutASpareAndNamesEachBadNode) {
             (std::vector<std::string>{"node 1 (host-b): " + kFailed, "node 2 (host-c): " + kFailed}));
   EXPECT_EQ(scenario.state(), Leader::State::Finishing);
   ASSERT_TRUE(scenario.end);
-  EXPECT_EQ(describe_exit(*scenario.end),
-            "exit code 69: node 1 (host-b): " + kFailed + "; start the job again without that node");
+  EXPECT_EQ(describe_exit(*scenario.end), "exit code 69: node 1 (host-b): " + kFailed +
+                                              "; also unfit: node 2 (host-c); start the job again without unfit nodes");
   EXPECT_FALSE(scenario.last_start) << "no worker runs";
 }
 
@@ -81,7 +81,9 @@ TEST(PreflightCommand, NamesANodeByItsSeatAsOtherLinesDo) {
 TEST(PreflightCommand, NamesSixteenBadNodes) {
   const LeaderScenario scenario = answered(job_of(20), 20, std::vector<std::string>(20, kFailed));
   EXPECT_EQ(scenario.announced.size(), 16U);
-  EXPECT_EQ(scenario.end->reason, "node 0 (host-a): " + kFailed);
+  EXPECT_EQ(scenario.end->reason, "node 0 (host-a): " + kFailed +
+                                      "; also unfit: node 1 (host-b), node 2 (host-c), node 3 (host-d), node 4 "
+                                      "(host-e), ...");
 }
 
 TEST(PreflightCommand, ASpareRunsItAndHasTheSeat) {

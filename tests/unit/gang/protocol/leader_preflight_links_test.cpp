@@ -210,7 +210,7 @@ TEST(PreflightLinks, EndsAStrictJobWithoutASpare) {
   EXPECT_EQ(scenario.state(), Leader::State::Finishing);
   ASSERT_TRUE(scenario.end);
   EXPECT_EQ(describe_exit(*scenario.end), "exit code 69: node 2 (host-c) differs from 3 others: " + kLinkLoss +
-                                              "; start the job again without that node");
+                                              "; start the job again without unfit nodes");
   EXPECT_FALSE(scenario.last_start) << "no worker runs";
 }
 

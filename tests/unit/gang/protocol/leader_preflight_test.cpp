@@ -206,8 +206,9 @@ TEST(StrictPreflight, EndsAJobThatHasNoSpare) {
   EXPECT_EQ(scenario.state(), Leader::State::Finishing);
   ASSERT_TRUE(scenario.end);
   EXPECT_EQ(scenario.end->exit_code, 69);
-  EXPECT_EQ(describe_exit(*scenario.end),
-            "exit code 69: node 1 (host-b) differs from 2 others: facts unfit; start the job again without that node");
+  EXPECT_EQ(
+      describe_exit(*scenario.end),
+      "exit code 69: node 1 (host-b) differs from 2 others: facts unfit; start the job again without unfit nodes");
   EXPECT_FALSE(scenario.last_start) << "no worker runs";
 }
 

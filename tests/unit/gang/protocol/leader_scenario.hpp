@@ -134,6 +134,8 @@ class LeaderScenario {
         warnings += say->level == Level::Warning ? 1 : 0;
       } else if (const auto* const sent = std::get_if<SendTo>(&action)) {
         note(*sent);
+      } else if (const auto* const bad = std::get_if<KeepBadNode>(&action)) {
+        kept.push_back(bad->machine);
       } else if (std::holds_alternative<ReservePort>(action) && answers_port) {
         add(text, happen(PortReserved{{++port}, ""}));
       }
@@ -159,6 +161,7 @@ class LeaderScenario {
 
   std::string first_words;  ///< the answer to the leader's own agent
   std::vector<std::string> said;
+  std::vector<std::string> kept;  ///< machines that are written to the file of bad nodes
   int warnings = 0;
   std::optional<JobEnd> end;        ///< the last one that was told
   std::optional<Start> last_start;  ///< of the node with the highest rank
