@@ -348,6 +348,17 @@ Result<> check_once(const std::vector<render::NamedText>& given, const std::stri
     names.push_back(one.name);
   }
   return {};
+/// Fails for a label that the controllers of this kind set themselves.
+Result<> check_labels(const ManifestRequest& request) {
+  for (const render::NamedText& one : request.labels) {
+    if (render::is_of_jobs(request.kind) && render::is_of_controller(one.name)) {
+      return wrong_value({one.name + "=" + one.value, from_flag("--label")},
+                         "a label that no controller of Kubernetes sets itself");
+    }
+  }
+  return {};
+}
+
 }
 
 Result<> check_given_names(const ManifestRequest& request) {
@@ -467,6 +478,7 @@ Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   TRY(check_scheduler(request, settings));
   TRY(read_needs(request.needs, settings, request.kind));
   TRY(check_time_limit(request, settings));
+  TRY(check_labels(request));
   TRY(check_words(request));
   request.needs.workers = workers_behind(request);
   TRY(check_given_names(request));

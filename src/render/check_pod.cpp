@@ -51,7 +51,7 @@ std::string name_in_patch(const json::value& container, const PodPatch& patch) {
 
 Result<> check_labels(const json::value& pod, const PodPatch& patch) {
   for (const auto& [label, value] : map_at(pod, "/metadata/labels")) {
-    if (is_of_controller(label)) {
+    if (patch.is_of_jobs && is_of_controller(label)) {
       return refusal(patch, "metadata.labels has '" + one_line(std::string(label), 80) +
                                 "', expected labels that no controller of Kubernetes sets itself");
     }

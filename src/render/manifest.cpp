@@ -134,6 +134,10 @@ std::string kind_of(std::string_view word) {
   return contains(manifest_kinds(), name) ? name : "";
 }
 
+bool is_of_jobs(std::string_view kind) {
+  return is_of_kubernetes(kind) && kind != "volcano" && kind != "kubeflow" && kind != "leaderworkerset";
+}
+
 bool has_place(std::string_view kind, std::string_view option) {
   const Kind& found = find_kind(kind);
   const auto is_in = [&](std::string_view list) { return contains(split(list, ','), option); };

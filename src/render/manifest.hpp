@@ -67,6 +67,9 @@ bool brings_token(std::string_view kind);
 /// True for a kind that Kubernetes accepts.
 bool is_of_kubernetes(std::string_view kind);
 
+/// True for a kind whose pods, or some of them, belong to a Job of Kubernetes.
+bool is_of_jobs(std::string_view kind);
+
 /// True for a kind that is a script for a batch system.
 bool is_script(std::string_view kind);
 

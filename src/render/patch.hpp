@@ -21,6 +21,7 @@ struct PodPatch {
   std::vector<std::string> defaults{};  ///< requests that nobody gave: limits of the patch replace them
   std::string device_resource{};        ///< empty: the launcher's pod, which has no extended resources
   int devices = 0;
+  bool is_of_jobs = true;        ///< false: no controller of Jobs has the pods, so that its labels are free
   std::string restart_policy{};  ///< the only one that the controller accepts; empty: any
 };
 

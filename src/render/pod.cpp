@@ -226,10 +226,6 @@ bool is_extended(std::string_view resource) {
 
 Result<NamedText> read_label(const Sourced<std::string>& text) {
   const NamedText label = cut_at_equals(text.value).value_or(NamedText());
-  if (is_of_controller(label.name)) {
-    return wrong_value({one_line(text.value, kMostOfName), text.source},
-                       "a label that no controller of Kubernetes sets itself");
-  }
   return accept_value(is_key(label.name) && is_label_value(label.value), label, text,
                       "a label such as team=vision: KEY=VALUE as Kubernetes takes them");
 }

@@ -94,13 +94,13 @@ std::string requested_memory(const PodNeeds& needs);
 /// A variable such as "NCCL_DEBUG=INFO".
 [[nodiscard]] Result<NamedText> read_variable(const Sourced<std::string>& text);
 
-/// A label such as "team=vision". Fails for a label of the controllers of Jobs and JobSets.
+/// A label such as "team=vision".
 [[nodiscard]] Result<NamedText> read_label(const Sourced<std::string>& text);
 
 /// A resource with its amount, such as "rdma/hca=1".
 [[nodiscard]] Result<NamedText> read_amount(const Sourced<std::string>& text);
 
-/// True for a label by which a controller of Kubernetes finds its own pods: other values than its own are refused.
+/// True for a label by which the controllers of Jobs and JobSets find their pods: other values than their own are refused.
 bool is_of_controller(std::string_view label);
 
 /// True for a resource that a plugin of the node offers, such as nvidia.com/gpu: Kubernetes counts it in whole numbers.

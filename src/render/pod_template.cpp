@@ -250,6 +250,7 @@ Result<std::string> pod_of(const Values& values, const ManifestRequest& request,
   }
   patch.device_resource = request.needs.device_resource;
   patch.devices = request.needs.devices;
+  patch.is_of_jobs = is_of_jobs(request.kind);
   // Those of a LeaderWorkerSet are the pods of a StatefulSet. Volcano accepts any policy.
   patch.restart_policy = request.kind == "leaderworkerset" ? "Always"
                          : request.kind == "volcano"       ? ""

@@ -456,6 +456,14 @@ def test_two_creates_do_not_share_a_name_that_is_drawn(render):
     assert all("name: \"train-token\"" in render(*line) for _ in range(2))
 
 
+@pytest.mark.parametrize("kind", ["volcano", "kubeflow", "leaderworkerset"])
+def test_a_kind_without_a_job_takes_the_labels_of_jobs(kind, render, tmp_path):
+    (tmp_path / "p.yaml").write_text("metadata: {labels: {controller-uid: b}}")
+    text = render(kind, *NAMED, "--label", "job-name=a", "--patch", tmp_path / "p.yaml", "--", "true")
+    _, template = job_of(kind, documents_of(text))
+    assert {"job-name": "a", "controller-uid": "b"}.items() <= template["metadata"]["labels"].items()
+
+
 def test_another_name_of_a_kind_is_that_kind(render):
     assert render("pytorchjob", *NAMED, "--", "x") == render("kubeflow", *NAMED, "--", "x")
     assert render("lws", *NAMED, "--", "x") == render("leaderworkerset", *NAMED, "--", "x")

@@ -115,15 +115,13 @@ TEST(ReadLabel, TakesOneLabelOfKubernetes) {
   }
 }
 
-TEST(ReadLabel, RefusesWhatAControllerSets) {
-  for (const char* const bad :
-       {"job-name=a", "controller-uid=a", "batch.kubernetes.io/job-name=a", "jobset.sigs.k8s.io/jobset-name=a"}) {
-    EXPECT_FALSE(read_label(given(bad))) << bad;
+TEST(IsOfController, KnowsTheLabelsOfJobsAndJobSets) {
+  for (const char* const label :
+       {"job-name", "controller-uid", "batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name"}) {
+    EXPECT_TRUE(is_of_controller(label)) << label;
   }
-  EXPECT_TRUE(read_label(given("example.com/job-name=a")));
-  EXPECT_TRUE(read_label(given("job=a")));
-  EXPECT_EQ(read_label(given("job-name=a")).error().message,
-            "--x is 'job-name=a', expected a label that no controller of Kubernetes sets itself");
+  EXPECT_FALSE(is_of_controller("example.com/job-name"));
+  EXPECT_FALSE(is_of_controller("job"));
 }
 
 TEST(ReadAmount, TakesAResourceWithItsAmount) {

@@ -207,6 +207,12 @@ TEST(PatchedPod, RefusesAPolicyThatTheControllerRefuses) {
   EXPECT_EQ(said("spec: {initContainers: [{name: x, image: y, restartPolicy: Always}]}", "Never"), "");
 }
 
+TEST(PatchedPod, TakesLabelsOfJobsWhereThereIsNoJob) {
+  PodPatch patch = my("metadata: {labels: {job-name: a}}");
+  patch.is_of_jobs = false;
+  EXPECT_TRUE(patched_pod(kPod, patch));
+}
+
 TEST(PatchedPod, RefusesLabelsOfControllers) {
   EXPECT_EQ(patched("metadata: {labels: {job-name: a}}"),
             "my.yaml: metadata.labels has 'job-name', expected labels that no controller of Kubernetes sets itself");
