@@ -130,6 +130,7 @@ std::function<Result<>()> Agent::conclude() {
   }
   outcome_.evidence = records_.evidence.kept();
   outcome_.rank_zero_hosts_store = rank_zero_hosts_store(plan);
+  outcome_.signals_workers = run_.options.suspend.worker_signal.has_value();
   if (outcome_.end.verdict != Verdict::Hung && outcome_.end.verdict != Verdict::Stopped) {
     outcome_.notices.clear();  // no rank waited in vain
   }

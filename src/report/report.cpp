@@ -283,7 +283,11 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");
   }
   add_ranks(lines, outcome, WorkerOutcome::Running, "could not be killed");
-  lines.push_back({is_suspended ? Level::Info : Level::Error, describe_exit(end)});
+  const bool may_signal = end.kind == EndKind::Unsaved && !outcome.signals_workers;
+  lines.push_back(
+      {is_suspended ? Level::Info : Level::Error,
+       describe_exit(end) +
+           (may_signal ? "; if the program saves at SIGTERM, start the job with --tell-workers-by TERM" : "")});
   return lines;
 }
 

@@ -54,6 +54,7 @@ struct Outcome {
   /// and where its store is used.
   std::optional<double> init_seconds{};
   bool rank_zero_hosts_store = false;  ///< workers get MASTER_PORT, as PyTorch's do, and muster does not serve it
+  bool signals_workers = false;        ///< --tell-workers-by is given
   std::vector<std::string> notices;    ///< sentences, such as lines lost in a log file
   std::set<int> reported_attempts;     ///< attempts whose reason to end was logged here when they ended
   std::string hang{};                  ///< the last findings about a hang, as JSON; empty: none

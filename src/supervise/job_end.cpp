@@ -48,8 +48,7 @@ constexpr std::array<EndRow, 15> kEnds{{
      "suspended after a notice; start the job again to go on from its last checkpoint"},
     {EndKind::Unsaved, Verdict::Suspended, "suspended", kSuspended, "requeue",
      "suspended, but no worker ended with exit code 0 or said that it had saved: the next start may go on from an "
-     "older checkpoint; let the program ask for the notice, or give it longer (--suspend-timeout); if the program "
-     "saves at SIGTERM, start the job with --tell-workers-by TERM"},
+     "older checkpoint; let the program ask for the notice, or give it longer (--suspend-timeout)"},
     {EndKind::Unfit, Verdict::Lost, "lost", kLost, "retry elsewhere", ""},
 }};
 

@@ -181,6 +181,18 @@ TEST(DescribeOutcome, SaysWhoWroteItsErrorFirst) {
   outcome.end.first_failure->knows_order = false;
   outcome.end.first_failure->wrote_first = true;
   outcome.end.first_failure->last_lines = {"RuntimeError: CUDA error"};
+TEST(DescribeOutcome, AdvisesASignalForAJobThatHasNone) {
+  constexpr const char* kAdvice = "; if the program saves at SIGTERM, start the job with --tell-workers-by TERM";
+  Outcome outcome = success();
+  outcome.end = make_end(EndKind::Unsaved, "suspended (SIGTERM): nobody had saved");
+  EXPECT_TRUE(texts_of(outcome).back().ends_with(kAdvice));
+  outcome.signals_workers = true;
+  EXPECT_TRUE(texts_of(outcome).back().ends_with("or give it longer (--suspend-timeout)"));
+  outcome = success();
+  outcome.end = make_end(EndKind::Suspended, "suspended (SIGTERM): rank 0 saved");
+  EXPECT_FALSE(texts_of(outcome).back().ends_with(kAdvice));
+}
+
   outcome.end.also_failed.add(other_failure(8));
 
   EXPECT_EQ(texts_of(outcome)[1],
