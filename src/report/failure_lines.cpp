@@ -20,7 +20,8 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
     return who + " failed first: " + place + ", " + failure.start_error;
   }
   if (!failure.is_hung && !failure.status && !failure.start_error.empty()) {
-    return failure.start_error + ": " + who + " could not be started, " + place;
+    const std::string what = who + " could not be started, " + place;
+    return failure.start_error.ends_with('?') ? what + ": " + failure.start_error : failure.start_error + ": " + what;
   }
   const std::string failed = failure.knows_order ? " failed first: " : " probably failed first: ";
   const std::string what = failure.is_early_exit ? " ended while others worked on: "

@@ -107,6 +107,11 @@ TEST(DescribeOutcome, ReportsWhyAWorkerCouldNotBeStarted) {
   EXPECT_EQ(texts_of(outcome), (Lines{"cannot run 'nosuch': not found: rank 10 could not be started, node 1 (gpu-17)",
                                       "stopped by muster: ranks 8-9", "never started: ranks 10-11",
                                       "exit code 127: the program was not found; correct its name or the image"}));
+
+  outcome.end.first_failure->start_error = "cannot run './tran.py': not found; did you mean 'train.py'?";
+  EXPECT_EQ(texts_of(outcome)[0],
+            "rank 10 could not be started, node 1 (gpu-17): cannot run './tran.py': not found; "
+            "did you mean 'train.py'?");
 }
 
 TEST(DescribeOutcome, NamesSucceededAndUnkillableWorkers) {
