@@ -181,11 +181,6 @@ TEST(DescribeOutcome, NamesTheRanksOfAllNodesThatErredAfterANotice) {
   EXPECT_EQ(std::ranges::count(lines, "ended with an error after the notice: ranks 2, 40"), 1);
 }
 
-TEST(DescribeOutcome, SaysWhoWroteItsErrorFirst) {
-  Outcome outcome = failure(ExitStatus::exited(1));
-  outcome.end.first_failure->knows_order = false;
-  outcome.end.first_failure->wrote_first = true;
-  outcome.end.first_failure->last_lines = {"RuntimeError: CUDA error"};
 TEST(DescribeOutcome, AdvisesASignalForAJobThatHasNone) {
   constexpr const char* kAdvice = "; if the program saves at SIGTERM, start the job with --tell-workers-by TERM";
   Outcome outcome = success();
@@ -198,6 +193,11 @@ TEST(DescribeOutcome, AdvisesASignalForAJobThatHasNone) {
   EXPECT_FALSE(texts_of(outcome).back().ends_with(kAdvice));
 }
 
+TEST(DescribeOutcome, SaysWhoWroteItsErrorFirst) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end.first_failure->knows_order = false;
+  outcome.end.first_failure->wrote_first = true;
+  outcome.end.first_failure->last_lines = {"RuntimeError: CUDA error"};
   outcome.end.also_failed.add(other_failure(8));
 
   EXPECT_EQ(texts_of(outcome)[1],
@@ -505,8 +505,14 @@ TEST(Hints, SayWhenTheStoreWentWithRankZero) {
   EXPECT_EQ(hints(outcome), Lines{}) << "of a mode without a store";
 
   outcome.rank_zero_hosts_store = true;
-  ASSERT_EQ(hints(outcome).size(), 1U);
-  EXPECT_NE(hints(outcome)[0].find("rank 0 had ended"), std::string::npos);
+  EXPECT_EQ(hints(outcome), Lines{}) << "of a program that is no PyTorch";
+
+  for (const std::string line : {"torch.distributed.DistNetworkError: recv failed", "what(): c10::DistBackendError",
+                                 "[E ProcessGroupNCCL.cpp:1] watchdog"}) {
+    outcome.end.first_failure->last_lines = {"step 7", line};
+    ASSERT_EQ(hints(outcome).size(), 1U) << line;
+    EXPECT_NE(hints(outcome)[0].find("rank 0 had ended"), std::string::npos);
+  }
 }
 
 TEST(Hints, NameWhoHadLeftBeforeTheVictim) {
@@ -518,7 +524,10 @@ TEST(Hints, NameWhoHadLeftBeforeTheVictim) {
 
   outcome.end.rank_zero_had_ended = true;
   outcome.rank_zero_hosts_store = true;
-  ASSERT_EQ(hints(outcome).size(), 1U) << "the store says more";
+  EXPECT_EQ(hints(outcome)[0].find("rank 3,"), 0U) << "without PyTorch there is no store";
+  outcome.end.first_failure->last_lines = {"RuntimeError: torch"};
+  ASSERT_EQ(hints(outcome).size(), 1U);
+  EXPECT_EQ(hints(outcome)[0].find("rank 0 had ended"), 0U) << "the store says more";
 }
 
 // For programs
