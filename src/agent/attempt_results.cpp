@@ -179,7 +179,8 @@ Failure AttemptResults::worker_failure(std::size_t worker) const {
                                                                          : "";
   failure.error_message = from_.preparation.error_files().message(worker);
   failure.last_lines = from_.streams.last_lines(worker);
-  failure.has_joined_streams = from_.streams.connection_of(worker).is_joined;
+  failure.has_joined_streams =
+      from_.streams.connection_of(worker).is_joined || from_.streams.keeps_lines_of_output(worker);
   if (failure.status && !is_crash(*failure.status)) {  // what came before a crash is another matter
     failure.error_at = from_.streams.error_since(worker, from_.workers.ended(worker) - kErrorBeforeEnd);
   }

@@ -5,8 +5,10 @@
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -92,7 +94,7 @@ void PipeReader::ask_consoles(void (*what)(OutputQueue& console)) {
 
 void PipeReader::write_as_worker(std::size_t worker, std::string_view lines) {
   for (const auto& stream : streams_) {
-    if (stream->lines.route.worker != worker || !stream->lines.route.is_error) {
+    if (stream->lines.route.worker != worker || !stream->lines.keeps_last_lines()) {
       continue;
     }
     if (may_read(*stream)) {
@@ -179,9 +181,33 @@ void PipeReader::end(Stream& stream) {
   boost::system::error_code ignored;  // this end is never written, so closing loses nothing
   stream.pipe.close(ignored);
   stream.lines.finish();
+  if (stream.lines.keeps_last_lines() && stream.lines.last_lines().empty()) {
+    keep_lines_of_output(stream);
+  }
   if (on_end) {
     on_end(worker);
   }
+}
+
+/// A worker that has closed its standard error without a word, and goes on, writes its errors to standard output, as
+/// after `exec 2>&1`. One that has ended has closed both.
+void PipeReader::keep_lines_of_output(Stream& error) {
+  for (const auto& stream : streams_) {
+    if (stream.get() == &error || !stream->is_open || stream->lines.route.worker != error.lines.route.worker) {
+      continue;
+    }
+    pollfd output{stream->pipe.native_handle(), 0, 0};
+    if (::poll(&output, 1, 0) == 0) {  // else nobody can write any more
+      error.lines.set_keeps_last_lines(false);
+      stream->lines.set_keeps_last_lines(true);
+    }
+  }
+}
+
+bool PipeReader::keeps_lines_of_output(std::size_t worker) const {
+  return std::ranges::any_of(streams_, [worker](const auto& stream) {
+    return stream->lines.route.worker == worker && !stream->lines.route.is_error && stream->lines.keeps_last_lines();
+  });
 }
 
 std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(std::size_t worker) const {
@@ -242,7 +268,7 @@ bool PipeReader::waits_for_console(std::size_t worker) const {
 
 std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
   for (const auto& stream : streams_) {
-    if (stream->lines.route.worker == worker && stream->lines.route.is_error) {
+    if (stream->lines.route.worker == worker && stream->lines.keeps_last_lines()) {
       return stream->lines.last_lines();
     }
   }
@@ -252,7 +278,7 @@ std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
 std::optional<ReadMoment> PipeReader::error_since(std::size_t worker,
                                                   std::chrono::steady_clock::time_point since) const {
   for (const auto& stream : streams_) {
-    if (stream->lines.route.worker == worker && stream->lines.route.is_error) {
+    if (stream->lines.route.worker == worker && stream->lines.keeps_last_lines()) {
       return stream->lines.error_since(since);
     }
   }
@@ -263,10 +289,10 @@ void PipeReader::note_stop() {
   constexpr std::chrono::seconds kJustNow{10};  // an older error was survived, or is not what ended the others
   const auto since = std::chrono::steady_clock::now() - kJustNow;
   for (const auto& stream : streams_) {
-    if (stream->lines.route.is_error && may_read(*stream)) {
+    if (stream->lines.keeps_last_lines() && may_read(*stream)) {
       (void)read_once(*stream);  // what waits in the pipe was written before the stop
     }
-    if (stream->lines.route.is_error && stream->last_output >= since) {
+    if (stream->lines.keeps_last_lines() && stream->last_output >= since) {
       stream->lines.note_stop();
     }
   }
@@ -274,7 +300,7 @@ void PipeReader::note_stop() {
 
 std::vector<std::string> PipeReader::last_lines_before_stop(std::size_t worker) const {
   for (const auto& stream : streams_) {
-    if (stream->lines.route.worker == worker && stream->lines.route.is_error) {
+    if (stream->lines.route.worker == worker && stream->lines.keeps_last_lines()) {
       return stream->lines.lines_before_stop();
     }
   }

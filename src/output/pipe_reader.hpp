@@ -76,8 +76,10 @@ class PipeReader {
   std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;
   /// True when a console that shows this worker has not taken everything yet.
   bool waits_for_console(std::size_t worker) const;
-  /// The last lines of a worker's standard error.
+  /// The last lines of a worker's standard error, or of its output, see `keeps_lines_of_output`.
   std::vector<std::string> last_lines(std::size_t worker) const;
+  /// True if the worker has closed its standard error without a word, and went on: its last lines are those of its output.
+  bool keeps_lines_of_output(std::size_t worker) const;
   /// When a worker wrote its last error, among all workers; empty: it wrote none since then.
   std::optional<ReadMoment> error_since(std::size_t worker, std::chrono::steady_clock::time_point since) const;
   /// To be called before the workers get a stop signal: what they write from now on may be the answer to it.
@@ -112,6 +114,7 @@ class PipeReader {
   ReadMoment next_moment(ReadOrder order);
   static bool fit_window(Stream& stream);
   void end(Stream& stream);
+  void keep_lines_of_output(Stream& error);
   void settle_quiet_lines();
   void draw_rows();
   void ask_consoles(void (*what)(OutputQueue& console));

@@ -29,10 +29,11 @@ StreamLines::StreamLines(boost::asio::io_context& io, LineOutput& output, Stream
       // A progress bar has no line end until it is done: its steps are shown periodically.
       progress_timer_(io, kProgressDelay,
                       [this] { frame([this](LineFramer& framer) { framer.flush_progress(output_.lines); }); }),
-      unfinished_timer_(io) {}
+      unfinished_timer_(io),
+      keeps_last_lines_(route.is_error) {}
 
 void StreamLines::begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now) {
-  if (route.is_error) {
+  if (keeps_last_lines_) {
     tail_.begin_read(moment, now);
   }
 }
@@ -43,7 +44,7 @@ void StreamLines::deliver(std::string_view bytes) {
     route.control_filter->feed(bytes, filtered);
     bytes = filtered;
   }
-  if (route.is_error) {
+  if (keeps_last_lines_) {
     tail_.feed(bytes);
     is_within_line_ = !bytes.empty() && bytes.back() != '\n';
   }

@@ -60,6 +60,9 @@ class StreamLines {
   void finish();
   /// Gives out lines that the worker has left, or shows its unfinished line, if it is time to.
   void settle();
+  /// True if the last lines are kept: of standard error, unless the worker has written nothing there and closed it.
+  bool keeps_last_lines() const { return keeps_last_lines_; }
+  void set_keeps_last_lines(bool keeps) { keeps_last_lines_ = keeps; }
   /// Ends an unfinished line. Only where the last lines are kept.
   void end_line();
 
@@ -100,8 +103,9 @@ class StreamLines {
   std::vector<std::string> lines_before_stop_;
   std::chrono::steady_clock::time_point last_read_;
   std::chrono::steady_clock::time_point last_settled_;
-  bool has_unsettled_ = false;   ///< the timer has to settle it
-  bool is_within_line_ = false;  ///< standard error: the last line has no end yet
+  bool has_unsettled_ = false;  ///< the timer has to settle it
+  bool keeps_last_lines_;
+  bool is_within_line_ = false;  ///< where the last lines are kept: the last one has no end yet
 };
 
 }  // namespace muster

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -230,6 +231,17 @@ def test_lines_of_both_streams_are_not_called_standard_error(muster):
     apart = muster.run(*fails)
     at = apart.said.index("the last lines of its standard error:")
     assert apart.said[at + 1] == "  | broken"
+
+
+def test_errors_of_a_script_that_redirects_them_are_its_last_lines(muster):
+    script = "import os, sys; os.dup2(1, 2); print('ready', flush=True); sys.stdin.readline(); print('broken', file=sys.stderr); sys.exit(3)"
+    job = muster.start("--nproc-per-node=1", "--", sys.executable, "-c", script, stdin=subprocess.PIPE)
+    job.out.wait_for("ready")
+    job.process.stdin.write(b"\n")
+    job.process.stdin.close()
+
+    assert job.end() == 3
+    assert "  | broken" in job.said[job.said.index("its last lines:") :]
 
 
 def test_both_streams_keep_their_order_in_a_shared_log_file(muster):

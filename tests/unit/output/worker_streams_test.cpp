@@ -140,6 +140,34 @@ class WorkerStreamsTest : public RunFixture {
 
 using Names = std::vector<std::string>;
 
+// Last lines
+
+TEST_F(WorkerStreamsTest, LastLinesAreThoseOfTheOutputAfterStandardErrorWasClosedUnused) {
+  add_worker("as_after_2>&1");
+  add_worker("wrote_an_error");
+  add_worker("ended");
+  start();
+
+  write(out_[0], "early\n");
+  write(err_[1], "ValueError: x\n");
+  write(out_[2], "a line of the output\n");
+  out_[2].reset();
+  for (UniqueFd& error : err_) {
+    error.reset();
+  }
+  wait_until("the third one to end", [this] { return streams_->has_ended(2); });
+  io_.run_for(10ms);
+  write(out_[0], "RuntimeError: y\n");
+  write(out_[1], "a line of the output\n");
+
+  EXPECT_EQ(streams_->last_lines(0), Names{"RuntimeError: y"});
+  EXPECT_EQ(streams_->last_lines(1), Names{"ValueError: x"});
+  EXPECT_EQ(streams_->last_lines(2), Names{});
+  EXPECT_TRUE(streams_->keeps_lines_of_output(0));
+  EXPECT_FALSE(streams_->keeps_lines_of_output(1) || streams_->keeps_lines_of_output(2));
+  end();
+}
+
 // One file for both streams
 
 TEST_F(WorkerStreamsTest, JoinedStreamsAreOneFile) {
