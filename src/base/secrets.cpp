@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace muster {
@@ -67,7 +68,7 @@ bool is_secret_name(std::string_view name) {
   const auto has_part = [&](std::string_view part) {
     return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
   };
-  const bool is_header = upper == "COOKIE" || upper == "SET_COOKIE";
+  const bool is_header = upper == "COOKIE" || upper == "__COOKIE" || upper == "SET_COOKIE";
   return !is_of_file(upper) && (is_header || std::ranges::any_of(kParts, has_part) || has_secret_word(upper));
 }
 
@@ -193,16 +194,48 @@ std::string masked_values(std::string_view word) {
   return text.append(word, copied);
 }
 
+/// Finds where a value begins that follows the name of its header without a blank: -HAuthorization:x, --header=X-Api-Key:x.
+/// Empty: the word is no such header of a secret.
+std::optional<std::size_t> value_of_header(std::string_view word) {
+  const std::size_t colon = word.substr(0, kMostNameBytes).find(':');
+  if (colon == std::string_view::npos || colon + 1 == word.size() || word.find(' ') != std::string_view::npos) {
+    return std::nullopt;  // the words of a header or a script that is one argument come by themselves
+  }
+  std::string_view name = word.substr(0, colon);
+  name.remove_prefix(name.find_last_of("\"'=") + 1);
+  name.remove_prefix(name.starts_with("-H") ? 2 : 0);
+  const std::string upper = to_upper(name);
+  const bool is_header = upper.starts_with("X-") || upper == "COOKIE" || upper.ends_with("AUTHORIZATION");
+  return is_header && names_secret(upper) ? std::optional(colon + 1) : std::nullopt;
+}
+
+/// True if the next word is a secret. -b of curl is a cookie, where other programs have the size of a batch.
+bool announces_next(const std::string& word, bool is_of_curl) {
+  return (is_of_curl && word == "-b") || (word.find('=') == std::string::npos && announces_secret(word + " "));
+}
+
+/// True if a masked word goes on in the next one: the secret behind a scheme, or the next of several cookies.
+bool goes_on(const std::string& word) {
+  return is_scheme(word) || word.ends_with(';');
+}
+
 /// Masks the words of one line.
 std::vector<std::string> masked_in_line(std::vector<std::string> words) {
+  const bool is_of_curl =
+      std::ranges::any_of(words, [](const std::string& word) { return word == "curl" || word.ends_with("/curl"); });
   bool is_value = false;  // of the secret that the word before names
   for (std::string& word : words) {
     if (word.empty()) {
       continue;  // between two blanks
     }
-    const bool announces = word.find('=') == std::string::npos && announces_secret(word + " ");
+    if (const auto value = value_of_header(word)) {
+      is_value = goes_on(word.substr(*value));
+      word.replace(*value, std::string::npos, kMasked);
+      continue;
+    }
+    const bool announces = announces_next(word, is_of_curl);
     const bool is_masked = is_value && !word.starts_with("--");
-    is_value = announces || (is_masked && (is_scheme(word) || word.ends_with(';')));  // the next of several cookies
+    is_value = announces || (is_masked && goes_on(word));
     word = is_masked ? kMasked : masked_values(word);
   }
   return words;
