@@ -3,6 +3,7 @@
 
 #include "process/descendants.hpp"
 #include "process/priority.hpp"
+#include "process/socket_pair.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,13 +29,10 @@ Result<std::unique_ptr<StandbyProcess>> StandbyProcess::start(Spawner& spawner, 
                                                               const std::string& folder) {
   std::unique_ptr<StandbyProcess> standby(new StandbyProcess);
   auto ends = TRY(make_output_ends(output));
-  int pair[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-    return system_error("making a pair of sockets", errno);
-  }
-  standby->socket_ = UniqueFd(pair[0]);
-  const UniqueFd theirs(pair[1]);
-  (void)::fcntl(pair[0], F_SETFL, O_NONBLOCK);  // of a socket of ours it cannot fail; Python's end blocks
+  auto [ours, theirs] = TRY(make_socket_pair());
+  standby->socket_ = std::move(ours);
+  // Cannot fail for a socket of ours. Python's end blocks.
+  (void)::fcntl(standby->socket_.get(), F_SETFL, O_NONBLOCK);
   standby->request_ = worker;
   standby->output_ = output;
   const UniqueFd null_input = open_null(NullFor::Reading);

@@ -2,12 +2,12 @@
 #include "process/sidecars.hpp"
 
 #include "process/inherited.hpp"
+#include "process/socket_pair.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -133,12 +133,7 @@ std::map<std::string, std::string> Sidecars::environment() const {
 }
 
 Result<std::unique_ptr<Sidecar>> Sidecars::start(const SidecarRequest& request, SidecarEvents events) {
-  int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return system_error("cannot make a pair of sockets", errno);
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  auto [ours, theirs] = TRY(make_socket_pair());
   const auto spawned = TRY(spawner_.spawn(request_of(request, environment(), theirs.get())));
   pids_.insert(spawned.pid);
   auto stream = std::make_shared<Stream>(io_, std::move(ours), std::move(events));

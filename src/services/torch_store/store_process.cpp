@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "gang/net/listener.hpp"
+#include "process/socket_pair.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/describe/class.hpp>
@@ -128,12 +129,7 @@ void StoreProcess::on_first_client(const ErrorCode& error) {
 }
 
 Result<> StoreProcess::start_process() {
-  int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return system_error("cannot make a pair of sockets", errno);
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  auto [ours, theirs] = TRY(make_socket_pair());
   const StoreChannel store_ends{listener_.native_handle(), theirs.get()};
   const auto pid = helpers_.start({store_ends.listener, store_ends.agent}, [&] {
     (void)::prctl(PR_SET_NAME, "muster-store");
