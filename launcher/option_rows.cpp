@@ -77,8 +77,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
      kInto<&JobRequest::fills_arguments, read_whether_on>},
     {"success-roles", "ROLES", "Job",
      "The job succeeds when all processes of these roles end with exit code 0, such as chief,evaluator. Default: what "
-     "the "
-     "mode says.",
+     "the mode says.",
      kInto<&JobRequest::success_roles, read_success_roles>},
     {"store", "WHO", "Job",
      "Who runs the store through which PyTorch's ranks find each other: agent (the leader's muster, so that rank 0 "
@@ -158,8 +157,7 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"preflight-command", "COMMAND", "Several nodes",
      "Command that /bin/sh runs on each node before the workers start, and again after a failure. If its exit code "
      "is not 0, the node does not take part; if the job cannot run without this node, it ends with exit code 69. "
-     "muster "
-     "fills in {devices}, {node_rank} and others.",
+     "muster fills in {devices}, {node_rank} and others.",
      kInto<&GangOptions::preflight_command, read_text>},
     {"preflight-timeout", "SECONDS", "Several nodes",
      "Time limit of --preflight-command. If the command takes longer on a node, this node does not take part. "

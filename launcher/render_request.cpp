@@ -85,8 +85,7 @@ constexpr auto kTable = std::to_array<Option>({
      "huawei.com/Ascend910, amd.com/gpu; for slurm and lsf gpu or npu, for pbs ngpus or nnpus."},
     {"cpus", "N", "Each node",
      "CPUs. Default: one for each worker, so that a pod is not the first to be evicted; for slurm, pbs and lsf the "
-     "whole "
-     "node.",
+     "whole node.",
      kInto<&PodNeeds::cpus, render::read_quantity>},
     {"memory", "SIZE", "Each node",
      "Memory, such as 512Gi, which is the limit, too. Default: 1Gi for each worker and no limit; for slurm all "
@@ -101,8 +100,7 @@ constexpr auto kTable = std::to_array<Option>({
      kInto<&ManifestRequest::scheduler, read_scheduler>, "coscheduling volcano"},
     {"queue", "NAME", "Scheduling",
      "Queue that admits the job: a partition for slurm, a queue for pbs and lsf, Volcano's where that schedules, else "
-     "a "
-     "LocalQueue of Kueue.",
+     "a LocalQueue of Kueue.",
      kInto<&ManifestRequest::queue, render::read_queue>},
     {"priority-class", "NAME", "Scheduling", "PriorityClass of the pods; for slurm a QOS.",
      kInto<&ManifestRequest::priority_class, render::read_object_name>},
@@ -348,6 +346,8 @@ Result<> check_once(const std::vector<render::NamedText>& given, const std::stri
     names.push_back(one.name);
   }
   return {};
+}
+
 /// Fails for a label that the controllers of this kind set themselves.
 Result<> check_labels(const ManifestRequest& request) {
   for (const render::NamedText& one : request.labels) {
@@ -357,8 +357,6 @@ Result<> check_labels(const ManifestRequest& request) {
     }
   }
   return {};
-}
-
 }
 
 Result<> check_given_names(const ManifestRequest& request) {
@@ -478,9 +476,9 @@ Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   TRY(check_scheduler(request, settings));
   TRY(read_needs(request.needs, settings, request.kind));
   TRY(check_time_limit(request, settings));
-  TRY(check_labels(request));
   TRY(check_words(request));
   request.needs.workers = workers_behind(request);
+  TRY(check_labels(request));
   TRY(check_given_names(request));
   TRY(check_queue(request));
   TRY(check_volumes(request));

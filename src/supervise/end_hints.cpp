@@ -67,8 +67,7 @@ std::string hint_of_kill(const EndFacts& facts) {
   }
   if (!kills) {
     return "muster did not send this SIGKILL; the kernel does when memory runs out (look for 'oom' "
-           "in "
-           "the kernel's log or the pod's events)";
+           "in the kernel's log or the pod's events)";
   }
   return "muster did not send this SIGKILL, and the kernel's OOM killer did not either: oom_kill in '" + kills->file +
          "' is " + std::to_string(kills->after) + " as before" +
