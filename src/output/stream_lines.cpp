@@ -32,12 +32,6 @@ StreamLines::StreamLines(boost::asio::io_context& io, LineOutput& output, Stream
       unfinished_timer_(io),
       keeps_last_lines_(route.is_error) {}
 
-void StreamLines::begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now) {
-  if (keeps_last_lines_) {
-    tail_.begin_read(moment, now);
-  }
-}
-
 void StreamLines::deliver(std::string_view bytes) {
   std::string filtered;
   if (route.control_filter) {
