@@ -30,7 +30,7 @@ roles:
     decides_success: false
 )";
 
-Result<ModeTemplate> read(const std::string& text) {
+Result<ModeTemplate> expand(const std::string& text) {
   const Templates known = {{"base", document(kBase, "base.yaml")},
                            {"one", document("mode: one\ninherits: two\n", "one.yaml")},
                            {"two", document("mode: two\ninherits: one\n", "two.yaml")}};
@@ -38,14 +38,14 @@ Result<ModeTemplate> read(const std::string& text) {
   return expanded ? read_template(*expanded, "own.yaml") : expanded.error();
 }
 
-std::string error_of(const std::string& text) {
-  const auto mode = read(text);
+std::string expand_error(const std::string& text) {
+  const auto mode = expand(text);
   EXPECT_FALSE(mode) << "no error for:\n" << text;
   return mode ? "" : mode.error().message;
 }
 
 TEST(ExpandTemplate, TakesOverWhatItDoesNotSayItself) {
-  const auto mode = read("mode: own\ninherits: base\n");
+  const auto mode = expand("mode: own\ninherits: base\n");
 
   ASSERT_TRUE(mode) << mode.error().message;
   EXPECT_EQ(mode->name, "own");
@@ -55,7 +55,7 @@ TEST(ExpandTemplate, TakesOverWhatItDoesNotSayItself) {
 }
 
 TEST(ExpandTemplate, ReplacesSingleVariablesAndAddsToLists) {
-  const auto mode = read(R"(mode: own
+  const auto mode = expand(R"(mode: own
 inherits: base
 parameters:
   - name: tag
@@ -80,7 +80,7 @@ roles:
 }
 
 TEST(ExpandTemplate, TakesAwayParametersAndVariables) {
-  const auto mode = read("mode: own\ninherits: base\nwithout: [old, OLD, A, IF_GIVEN]\n");
+  const auto mode = expand("mode: own\ninherits: base\nwithout: [old, OLD, A, IF_GIVEN]\n");
 
   ASSERT_TRUE(mode) << mode.error().message;
   EXPECT_EQ(mode->parameters.size(), 1U);
@@ -89,7 +89,7 @@ TEST(ExpandTemplate, TakesAwayParametersAndVariables) {
 }
 
 TEST(ExpandTemplate, GivesToAllRolesWhatTheyHaveInCommon) {
-  const auto mode = read(R"(mode: own
+  const auto mode = expand(R"(mode: own
 inherits: base
 common:
   label: "{role}"
@@ -112,39 +112,39 @@ roles:
 }
 
 TEST(ExpandTemplate, RefusesAParentThatThereIsNot) {
-  EXPECT_EQ(error_of("mode: own\ninherits: bace\n"),
+  EXPECT_EQ(expand_error("mode: own\ninherits: bace\n"),
             "own.yaml:2: /inherits is 'bace', expected one of base, one, two; did you mean 'base'?");
-  EXPECT_EQ(error_of("mode: own\ninherits: [base]\n"), "own.yaml:2: /inherits must be text");
+  EXPECT_EQ(expand_error("mode: own\ninherits: [base]\n"), "own.yaml:2: /inherits must be text");
 }
 
 TEST(ExpandTemplate, RefusesACircle) {
-  EXPECT_EQ(error_of("mode: own\ninherits: one\n"), "two.yaml:2: /inherits is 'one', which inherits from this one");
+  EXPECT_EQ(expand_error("mode: own\ninherits: one\n"), "two.yaml:2: /inherits is 'one', which inherits from this one");
 }
 
 TEST(ExpandTemplate, RefusesToRemoveAnAbsentKey) {
-  EXPECT_EQ(error_of("mode: own\ninherits: base\nwithout:\n  - old\n  - NEW\n"),
+  EXPECT_EQ(expand_error("mode: own\ninherits: base\nwithout:\n  - old\n  - NEW\n"),
             "own.yaml:5: /without/1 is 'NEW', expected a parameter or a variable of 'base'");
-  EXPECT_EQ(error_of("mode: own\nwithout: [old]\nroles:\n  - name: worker\n"),
+  EXPECT_EQ(expand_error("mode: own\nwithout: [old]\nroles:\n  - name: worker\n"),
             "own.yaml:2: /without takes away from nothing: there is no 'inherits'");
 }
 
 TEST(ExpandTemplate, RefusesFieldsThatNoRoleCanShare) {
-  EXPECT_EQ(error_of("mode: own\ncommon:\n  name: worker\nroles:\n  - count: per node\n"),
+  EXPECT_EQ(expand_error("mode: own\ncommon:\n  name: worker\nroles:\n  - count: per node\n"),
             "own.yaml:2: /common must have fields of a role, but no name");
-  EXPECT_EQ(error_of("mode: own\ncommon: text\nroles:\n  - name: worker\n"),
+  EXPECT_EQ(expand_error("mode: own\ncommon: text\nroles:\n  - name: worker\n"),
             "own.yaml:2: /common must have fields of a role, but no name");
-  EXPECT_EQ(error_of("mode: own\ninherit: base\n"), "own.yaml:2: /inherit is unknown; did you mean 'inherits'?");
+  EXPECT_EQ(expand_error("mode: own\ninherit: base\n"), "own.yaml:2: /inherit is unknown; did you mean 'inherits'?");
 }
 
 TEST(ExpandTemplate, KeepsTheLineNumbersOfErrors) {
-  EXPECT_EQ(error_of("mode: own\ncommon:\n  label: \"{rolle}\"\nroles:\n  - name: worker\n"),
+  EXPECT_EQ(expand_error("mode: own\ncommon:\n  label: \"{rolle}\"\nroles:\n  - name: worker\n"),
             "own.yaml:3: /roles/0/label uses the unknown placeholder '{rolle}'; did you mean '{role}'?");
-  EXPECT_EQ(error_of("mode: own\ninherits: base\nroles:\n  - name: helper\n    counts: none\n"),
+  EXPECT_EQ(expand_error("mode: own\ninherits: base\nroles:\n  - name: helper\n    counts: none\n"),
             "own.yaml:5: /roles/1/counts is unknown; did you mean 'count'?");
-  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: mpirun\n    unranked: true\n"),
+  EXPECT_EQ(expand_error("mode: own\nroles:\n  - name: mpirun\n    unranked: true\n"),
             "own.yaml:4: /roles/0/unranked needs a 'label', by which its processes are called");
-  EXPECT_EQ(error_of("mode: own\ninherits: base\nroles: worker\n"), "own.yaml:3: /roles must be a list");
-  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\n  - name: worker\n"),
+  EXPECT_EQ(expand_error("mode: own\ninherits: base\nroles: worker\n"), "own.yaml:3: /roles must be a list");
+  EXPECT_EQ(expand_error("mode: own\nroles:\n  - name: worker\n  - name: worker\n"),
             "own.yaml:4: /roles/1 has the name 'worker', as another role has");
 }
 

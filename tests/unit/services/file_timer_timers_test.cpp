@@ -7,7 +7,7 @@ namespace muster::file_timer {
 namespace {
 
 /// As FileTimerRequest.to_json writes it.
-std::string request(int pid, const std::string& scope, const std::string& expires, int signal = 9) {
+std::string timer_line(int pid, const std::string& scope, const std::string& expires, int signal = 9) {
   return R"({"version": 1, "pid": )" + std::to_string(pid) + R"(, "scope_id": ")" + scope +
          R"(", "expiration_time": )" + expires + R"(, "signal": )" + std::to_string(signal) + "}\n";
 }
@@ -15,7 +15,7 @@ std::string request(int pid, const std::string& scope, const std::string& expire
 TEST(Timers, ExpireAtTheirTime) {
   Timers timers;
   EXPECT_EQ(timers.next(), std::nullopt);
-  EXPECT_EQ(timers.take(request(7, "late", "20") + request(8, "early", "10.5")), 0U);
+  EXPECT_EQ(timers.take(timer_line(7, "late", "20") + timer_line(8, "early", "10.5")), 0U);
   EXPECT_EQ(timers.next(), 10.5);
   EXPECT_FALSE(timers.expire(10.4));
   EXPECT_EQ(timers.expire(10.5), (Timer{8, "early", 10.5, 9}));
@@ -25,9 +25,9 @@ TEST(Timers, ExpireAtTheirTime) {
 
 TEST(Timers, AreTakenBackAndSetAnew) {
   Timers timers;
-  (void)timers.take(request(7, "a", "10") + request(7, "b", "10"));
-  EXPECT_EQ(timers.take(request(7, "a", "-1", 0) + request(7, "none", "-1", 0)), 0U);
-  EXPECT_EQ(timers.take(request(7, "b", "30")), 0U);
+  (void)timers.take(timer_line(7, "a", "10") + timer_line(7, "b", "10"));
+  EXPECT_EQ(timers.take(timer_line(7, "a", "-1", 0) + timer_line(7, "none", "-1", 0)), 0U);
+  EXPECT_EQ(timers.take(timer_line(7, "b", "30")), 0U);
   EXPECT_EQ(timers.size(), 1U);
   EXPECT_EQ(timers.bytes(), 1U);
   EXPECT_FALSE(timers.expire(29));
@@ -37,8 +37,8 @@ TEST(Timers, AreTakenBackAndSetAnew) {
 
 TEST(Timers, NameTheEarliestOfAProcessThatHasASignal) {
   Timers timers;
-  (void)timers.take(request(7, "silent", "10", 0) + request(7, "second", "12", 15) + request(7, "third", "13") +
-                    request(7, "far", "99") + request(8, "silent", "11", -1));
+  (void)timers.take(timer_line(7, "silent", "10", 0) + timer_line(7, "second", "12", 15) +
+                    timer_line(7, "third", "13") + timer_line(7, "far", "99") + timer_line(8, "silent", "11", -1));
   EXPECT_EQ(timers.expire(20), (Timer{7, "second", 12, 15}));
   EXPECT_EQ(timers.expire(20), (Timer{8, "silent", 11, -1}));
   EXPECT_EQ(timers.size(), 0U) << "all timers of a process that is told are gone";
@@ -46,7 +46,7 @@ TEST(Timers, NameTheEarliestOfAProcessThatHasASignal) {
 
 TEST(Timers, ReadLinesThatComeInPieces) {
   Timers timers;
-  for (const char byte : request(7, "x", "1e3")) {
+  for (const char byte : timer_line(7, "x", "1e3")) {
     EXPECT_EQ(timers.take({&byte, 1}), 0U);
   }
   EXPECT_EQ(timers.next(), 1000);
@@ -68,16 +68,16 @@ TEST(Timers, RefuseInvalidRequests) {
     EXPECT_EQ(timers.take(line + "\n"), 1U) << line;
   }
   EXPECT_EQ(timers.size(), 0U);
-  EXPECT_EQ(timers.take(request(7, "x", "1")), 0U) << "and go on";
+  EXPECT_EQ(timers.take(timer_line(7, "x", "1")), 0U) << "and go on";
 }
 
 TEST(Timers, KeepNoMoreThanTheirLimits) {
   Timers timers({.line_bytes = 200, .timers = 2, .scope_bytes = 8});
-  EXPECT_EQ(timers.take(request(1, std::string(200, 'x'), "1")), 1U) << "a line that is too long";
-  EXPECT_EQ(timers.take(request(1, "123456789", "1")), 1U) << "too many bytes of scopes";
-  EXPECT_EQ(timers.take(request(1, "1234", "1") + request(2, "1", "1") + request(3, "1", "1")), 1U);
+  EXPECT_EQ(timers.take(timer_line(1, std::string(200, 'x'), "1")), 1U) << "a line that is too long";
+  EXPECT_EQ(timers.take(timer_line(1, "123456789", "1")), 1U) << "too many bytes of scopes";
+  EXPECT_EQ(timers.take(timer_line(1, "1234", "1") + timer_line(2, "1", "1") + timer_line(3, "1", "1")), 1U);
   EXPECT_EQ(timers.size(), 2U);
-  EXPECT_EQ(timers.take(request(1, "1234", "5")), 0U) << "one that is there may be set anew";
+  EXPECT_EQ(timers.take(timer_line(1, "1234", "5")), 0U) << "one that is there may be set anew";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class Recorder final : public StoreServer {
   void forget_events() override { said.emplace_back("forget"); }
 };
 
-struct Host final : public FakeHost {
+struct StoreHost final : public FakeHost {
   std::vector<gang::NodePlace> nodes() const override { return {{"10.0.0.1", 2}, {"10.0.0.2", 2}}; }
   std::optional<int> rank_of(std::uint32_t pid) const override { return static_cast<int>(pid); }
   void note_init(std::chrono::nanoseconds /*time*/) override { ++inits; }
@@ -40,7 +40,7 @@ struct Host final : public FakeHost {
 
 struct Bench {
   Recorder store;
-  Host host;
+  StoreHost host;
   FakeOwner owner;
   std::string messages;
   LaunchPlan plan;

@@ -34,7 +34,7 @@ std::set<int> passed_on() {
   return found;
 }
 
-struct Host final : public FakeHost {
+struct SshHost final : public FakeHost {
   Result<std::unique_ptr<Sidecar>> start_sidecar(const SidecarRequest& /*request*/, SidecarEvents /*events*/) override {
     then = passed_on();
     return std::unique_ptr<Sidecar>(std::make_unique<NoCompanion>());
@@ -48,7 +48,7 @@ TEST(SshService, PassesItsClaimOfThePortToNoProgram) {
   std::string folder = testing::TempDir() + "ssh_service_XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::set<int> before = passed_on();
-  Host host;
+  SshHost host;
   ServiceInput input;
   input.run_folder = folder;
   input.is_protected = true;
