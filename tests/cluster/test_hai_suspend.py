@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from support.deadlines import promise
+from support.deadlines import promise, wait_until
 from support.gang import free_port
 from support.hai import MANAGER, TASK, Pod
 from support.muster import built
@@ -209,12 +209,17 @@ def test_a_command_before_the_nodes_have_met_is_confirmed_at_the_end(pod, start)
     assert hai.requests() == [{"source": "go_suspend"}]
 
 
-def test_a_task_that_does_no_training_only_confirms(pod, start):
+def test_a_task_that_does_no_training_only_confirms(pod, start, tmp_path):
     hai = pod()
+    told = tmp_path / "told"  # a job that ends at once may end before it has confirmed
+    held = f"import pathlib\nwhile not pathlib.Path({str(told)!r}).exists(): time.sleep(0.01)\nhfai.client.go_suspend()"
 
-    jobs = start(hai, ["-c", SAVE], MARSV2_TASK_TYPE="jupyter")
+    jobs = start(hai, ["-c", SAVE.replace("hfai.client.go_suspend()", held)], MARSV2_TASK_TYPE="jupyter")
     wait_for_steps(jobs, "running")
-    end_suspended(jobs, hai.suspend())
+    began = hai.suspend()
+    wait_until(hai.requests, "the confirmation")
+    told.touch()
+    end_suspended(jobs, began)
 
     assert hai.requests() == [{"source": "receive_suspend_command"}]
 
