@@ -1,4 +1,4 @@
-"""The two kinds of test suites, how one is run, and what is read from its end: which tests there were and which of them failed."""
+"""The kinds of suites, how one is run, and what is read from its end: which tests there were and which of them failed."""
 
 import contextlib
 import os
@@ -108,6 +108,26 @@ class GoogleTest:
         elif outcome.passed + len(outcome.failed) == 0:
             outcome.broken = "no test was run"
         return outcome
+
+
+class Check:
+    """A command that has no tests, such as a linter. It computes all the time, so it takes only what the suites beside it leave."""
+
+    limit = HANG
+
+    def __init__(self, name, command):
+        self.name = name
+        self._command = command
+
+    def command(self, _folder):
+        # Where each session is a group to the scheduler, the priority of the group counts, and that of a process only within.
+        return ["sh", "-c", 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"', "sh", *self._command]
+
+    def environment(self, _folder):
+        return {}
+
+    def outcome(self, status, _folder):
+        return Outcome(self, broken="" if status == 0 else f"it ended with {status}")
 
 
 # Debian's Python, for which the packages of the tests are.

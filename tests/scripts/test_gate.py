@@ -143,6 +143,22 @@ def test_a_suite_that_cannot_be_run_is_red(tmp_path):
     assert len(red) == 1 and "it could not be run" in red[0]
 
 
+@pytest.mark.parametrize(("command", "is_green"), [("echo looked", True), ("echo something is wrong; exit 1", False)])
+def test_a_check_that_finds_something_is_red(tmp_path, command, is_green):
+    outcomes = suites.run_lanes([[suites.Check("trial", ["sh", "-c", command])]], tmp_path, {}, lambda outcome: None)
+    red, shaky = unstable.run_again(outcomes, tmp_path, {}, "abc", tmp_path / "ledger")
+
+    assert (red == [], shaky) == (is_green, [])
+    assert (tmp_path / "trial.log").read_text().startswith("looked" if is_green else "something is wrong")
+
+
+def test_a_check_computes_only_when_nothing_else_does(tmp_path):
+    check = suites.Check("trial", ["cut", "-d ", "-f19", "/proc/self/stat"])
+    suites.run_lanes([[check]], tmp_path, {}, lambda outcome: None)
+
+    assert (tmp_path / "trial.log").read_text() == "19\n"
+
+
 def test_an_unreadable_ledger_line_is_reported(tmp_path):
     (tmp_path / "ledger").write_text("# head\n<<<<<<< HEAD\n")
 
