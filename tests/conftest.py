@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 
@@ -36,8 +36,21 @@ _MISSING = {
 }
 
 
-def pytest_configure():
+def pytest_configure(config):
     processes.heed_signals()
+    if not hasattr(config, "workerinput"):
+        # A folder of its own: each session makes /tmp/pytest-of-root private again, and programs of other users may run in those of another one.
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = mkdtemp(prefix="tests-")
+        os.chmod(os.environ["PYTEST_DEBUG_TEMPROOT"], 0o711)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    session.config.has_passed = exitstatus == 0 and not hasattr(session.config, "workerinput")
+
+
+def pytest_unconfigure(config):
+    if getattr(config, "has_passed", False):
+        shutil.rmtree(os.environ["PYTEST_DEBUG_TEMPROOT"], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config, items):

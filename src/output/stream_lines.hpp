@@ -53,7 +53,9 @@ class StreamLines {
   StreamLines(boost::asio::io_context& io, LineOutput& output, StreamRoute stream_route, std::size_t number);
 
   /// To be called before `deliver` for the bytes of a read, if the last lines are kept.
-  void begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now) { tail_.begin_read(moment, now); }
+  void begin_read(const ReadMoment& moment, std::chrono::steady_clock::time_point now) {
+    tail_.begin_read(moment, now);
+  }
   /// Passes bytes that were read to all destinations.
   void deliver(std::string_view bytes);
   /// To be called at the end of the stream: gives out what is left.

@@ -707,6 +707,7 @@ def test_a_restart_in_a_folder_that_was_replaced(start, program, tmp_path, is_mo
     folder = tmp_path / "work"
     folder.mkdir()
     job = start(path, tmp_path, 1, cwd=folder)
+    job.out.wait_for("attempt 0 runs in", 2)
     job.err.wait_for(READY)
     if is_moved:  # a new folder under the old name, which still has a name of its own
         folder.rename(tmp_path / "old")
@@ -716,7 +717,7 @@ def test_a_restart_in_a_folder_that_was_replaced(start, program, tmp_path, is_mo
     (tmp_path / "go0").touch()
     (tmp_path / "go1").touch()
 
-    assert job.end() == 0
+    assert job.end() == 0, job.err.text
     assert job.out.text.count(f"attempt 1 runs in {folder}") == 2
     assert "ranks 0-1 started cold: its working directory was replaced" in job.err.text
 
