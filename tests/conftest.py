@@ -3,6 +3,7 @@
 With $REFUSE, such as REFUSE=old-docker, every muster runs under that filter of tests/workers/refuse.c.
 """
 
+import atexit
 import itertools
 import os
 import shutil
@@ -39,18 +40,19 @@ _MISSING = {
 def pytest_configure(config):
     processes.heed_signals()
     if not hasattr(config, "workerinput"):
-        # A folder of its own: each session makes /tmp/pytest-of-root private again, and programs of other users may run in those of another one.
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = mkdtemp(prefix="tests-")
-        os.chmod(os.environ["PYTEST_DEBUG_TEMPROOT"], 0o711)
+        give_own_folder(config)
+
+
+def give_own_folder(config):
+    """Each session makes /tmp/pytest-of-root private again, and programs of other users may run in the folders of another session."""
+    folder = mkdtemp(prefix="tests-")
+    os.chmod(folder, 0o711)
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
+    atexit.register(lambda: getattr(config, "has_passed", False) and shutil.rmtree(folder))  # after what pytest does there
 
 
 def pytest_sessionfinish(session, exitstatus):
-    session.config.has_passed = exitstatus == 0 and not hasattr(session.config, "workerinput")
-
-
-def pytest_unconfigure(config):
-    if getattr(config, "has_passed", False):
-        shutil.rmtree(os.environ["PYTEST_DEBUG_TEMPROOT"], ignore_errors=True)
+    session.config.has_passed = exitstatus == 0
 
 
 def pytest_collection_modifyitems(config, items):
