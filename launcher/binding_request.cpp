@@ -124,7 +124,7 @@ json::object object_of(const json::object& configuration, const char* name) {
   return value != nullptr && value->is_object() ? value->as_object() : json::object();
 }
 
-/// The CPUs of each process: "main" only. MindSpore's other threads bind themselves.
+/// Of the CPUs given for each process, those of the thread "main": MindSpore's other threads bind themselves.
 json::object main_cpus_of(const json::object& places) {
   json::object cpus;
   for (const auto& [key, value] : places) {

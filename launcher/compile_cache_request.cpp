@@ -22,7 +22,7 @@ namespace muster {
 namespace {
 
 constexpr std::chrono::seconds kFolderTimeout{2};
-constexpr const char* kNone = "!";                             // instead of a folder
+constexpr const char* kNone = "!";                             // stands for "no folder"
 constexpr std::size_t kMostPasswords = std::size_t{1} << 20U;  // bytes
 
 /// Why a folder on this file system would not help: it takes the job's memory, or it is no disk of this node. Empty: it would.
@@ -37,7 +37,7 @@ std::string problem_of_disk(const std::string& place) {
                                                     : "";
 }
 
-/// Why others could put another folder in the place of ours, whatever that one's permissions; empty: they cannot. `place` has no links.
+/// Why other users could replace our folder by renaming it or one above it; empty: they cannot. `place` has no links.
 std::string problem_of_parents(const std::filesystem::path& place) {
   for (std::filesystem::path there = place;; there = there.parent_path()) {
     struct stat status {};
@@ -73,7 +73,7 @@ std::string problem_of_folder(const std::string& place, const std::string& folde
   return is_ours ? "" : "'" + folder + "' belongs to somebody else";
 }
 
-/// The folder in the first place that is fit for it, or kNone; behind a line end, the reasons against the places before.
+/// The folder in the first place that is fit for it, or kNone; then a line end, and why earlier places are not fit.
 std::string choose_cache_folder(const std::vector<std::string>& places, bool makes_folder) {
   std::string problems;
   for (const std::string& named : places) {
@@ -100,8 +100,8 @@ std::vector<std::string> places_for_folder(const Snapshot& snapshot) {
   return places;
 }
 
-/// The user's name as Python's getpass finds it, in the form of Inductor's folder; a copy of its rule, where the password file alone is
-/// asked, since a directory service may hang. Empty: the name is that of another user, as after `su`.
+/// The user's name as it stands in the name of Inductor's folder: found as by Python's getpass, but only the password
+/// file is read, since a directory service may hang. Empty: the variables name another user, as after `su`.
 std::string name_of_user(const Snapshot& snapshot) {
   std::string name;
   for (const char* const variable : {"LOGNAME", "USER", "LNAME", "USERNAME"}) {

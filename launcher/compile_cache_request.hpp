@@ -10,9 +10,9 @@
 
 namespace muster {
 
-/// Adds the variables of compilers' caches that the user has not set, and the decisions about all of them, if the option is given.
-/// Returns the options with the node's folder; empty: none is wanted, or there is no place for it, which a notice says. `makes_folder`:
-/// this is a run. Takes up to two seconds where a file system hangs.
+/// With --compile-cache: sets the variables of compilers' caches that the user has not set, and lists where each
+/// value comes from. Returns the options with the node's folder; empty: none is wanted or fit, which a notice says.
+/// `makes_folder`: true for a run. Takes up to two seconds where a file system hangs.
 CacheOptions add_compile_caches(PlanInput& input, CacheOptions options, bool makes_folder);
 
 }  // namespace muster

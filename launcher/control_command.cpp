@@ -93,7 +93,7 @@ constexpr auto kSuspendTable = std::to_array<Option>({
     help_option("Suspend"),
 });
 
-// Words that users have tried.
+// Option names that users have tried, each with the right one.
 constexpr auto kOtherStopNames = std::to_array<OtherName>({{"timeout", "grace"}, {"within", "grace"}});
 constexpr auto kStopRemarks = std::to_array<OptionRemark>({
     {"now", "'muster stop --grace 0' kills the workers at once"},
@@ -102,7 +102,7 @@ constexpr auto kStopRemarks = std::to_array<OptionRemark>({
 constexpr auto kOtherSuspendNames =
     std::to_array<OtherName>({{"timeout", "within"}, {"suspend-timeout", "within"}, {"grace", "within"}});
 
-/// Longer than the 15 s in which the agent collects an answer from the whole job.
+/// Timeout for the answer. The agent itself waits 15 s for the other nodes, so this is longer.
 constexpr milliseconds kAnswerTimeout{20'000};
 constexpr milliseconds kBetweenTables{2'000};
 /// Moves the cursor to the upper left corner and erases all below it.
@@ -157,7 +157,7 @@ std::string describe_answer(const CommandLine& line, const json::object& answer,
          (told.empty() ? "" : "; " + one_line(told, kMostBytes)) + "\n";
 }
 
-/// The answer has a sentence about NCCL if it was to be asked.
+/// The stacks as text; the answer has a sentence about NCCL if NCCL was to be asked.
 std::string describe_stacks(const json::object& answer) {
   constexpr std::size_t kMostBytes = 512;
   const json::value* const nccl = answer.if_contains("nccl");
@@ -165,7 +165,7 @@ std::string describe_stacks(const json::object& answer) {
          (nccl != nullptr && nccl->is_string() ? one_line(std::string(nccl->get_string()), kMostBytes) + "\n" : "");
 }
 
-/// The characters of the line that have room in so many columns.
+/// The beginning of the line that fits into this number of columns.
 std::string_view cut_at(std::size_t columns, std::string_view line) {
   std::size_t end = 0;
   while (end < line.size()) {
@@ -178,7 +178,7 @@ std::string_view cut_at(std::size_t columns, std::string_view line) {
   return line.substr(0, end);
 }
 
-/// The lines that have room on a terminal of this size, each cut at its width. The cursor takes the last row.
+/// The lines that fit on a terminal of this size, each cut at its width. The last row stays free for the cursor.
 std::string fit_to(const WindowSize& size, const std::string& text) {
   const std::vector<std::string> lines = split(text, '\n');  // the last one is empty: it is the cursor's
   const std::size_t rows = size.rows > 1 ? size.rows : lines.size();
@@ -191,7 +191,7 @@ std::string fit_to(const WindowSize& size, const std::string& text) {
   return fitted + (more > 0 ? "... " + count_of(more, "more line") + "\n" : "");
 }
 
-/// Prints the status repeatedly until the job ends or the terminal closes. `is_redrawn`: each in the place of the last.
+/// Prints the status until the job ends or the terminal closes. `is_redrawn`: each status replaces the last one.
 Result<int> watch(const control::FoundAgent& agent, bool is_redrawn) {
   while (true) {
     const auto answer = control::ask(agent, control::StatusRequest{}, kAnswerTimeout);

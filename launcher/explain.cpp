@@ -58,7 +58,7 @@ std::string table_of(std::vector<Decision> rows) {
   return text;
 }
 
-/// Adds the unused values of a field below it, or those of no particular field.
+/// Adds the unused values of this field, which stand below its own row; empty `field`: those of no particular field.
 void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::string& field) {
   for (const UnusedValue& lost : plan.cluster.lost) {
     if (lost.field == field) {
@@ -119,7 +119,7 @@ Result<int> print(const Result<std::string>& result) {
   if (!result) {
     return result.error();
   }
-  if (was_closed(STDOUT_FILENO)) {  // another file, which accepts everything, may have it now
+  if (was_closed(STDOUT_FILENO)) {  // this number may now belong to another file, which accepts everything
     return system_error("cannot write to standard output", EBADF);
   }
   const int error_number = write_all(STDOUT_FILENO, *result).error_number;
@@ -129,7 +129,7 @@ Result<int> print(const Result<std::string>& result) {
 
 void log_notices(const CommandLine& line) {
   if (line.command == Command::Run && !lists_hosts(line)) {
-    return;  // the plan has them
+    return;  // a job logs the notices with its plan
   }
   for (const std::string& notice : line.notices) {
     log_info(notice);
@@ -203,7 +203,7 @@ std::string describe_stacks(const std::string& search_path) {
   constexpr int kDescribesItself = 13;
   constexpr std::string_view kName = "python3.";
   const auto python = find_executable("python3", search_path);
-  std::error_code failed;  // then the name stays as it is
+  std::error_code failed;  // on failure the name stays as it is
   const auto target = python ? std::filesystem::canonical(*python, failed) : std::filesystem::path();
   const std::string file = target.filename().string();
   const auto minor = file.starts_with(kName) ? parse_integer(file.substr(kName.size()), 0, 1000) : std::nullopt;
@@ -377,7 +377,7 @@ using rank_table::Inspection;
 
 /// True for a stream such as /dev/stdin, or the shell's <(...).
 bool is_stream(const std::string& file) {
-  std::error_code failed;  // then the file cannot be read either
+  std::error_code failed;  // on failure the file cannot be read either
   const auto kind = std::filesystem::status(file, failed).type();
   return kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::character;
 }

@@ -35,7 +35,7 @@ std::string question_of(const CommandLine& line) {
   return is_front ? text.substr(begin + kMuster.size()) : text;
 }
 
-/// The exit code of a word: a number, or the name of a signal. `counts_signals`: the number is that of a signal.
+/// The exit code that a word means: a number, or a signal's name. `counts_signals`: a number is that of a signal.
 std::optional<int> code_of(std::string text, bool counts_signals) {
   constexpr int kLastCode = 255;
   constexpr int kLastSignal = 64;
@@ -52,7 +52,7 @@ std::optional<int> code_of(std::string text, bool counts_signals) {
   return number && counts_signals ? std::optional(kSignals + *number) : number;
 }
 
-/// The words that others write in front of an exit code; those that only begin a line are in `exit_code_in`.
+/// The words that other programs write in front of an exit code; `exit_code_in` has those that only begin a line.
 constexpr auto kExitCodeWords = std::to_array<std::string_view>(
     {"exit code", "exitcode", "exit status", "with code", "with status", "return code", "returncode"});
 
@@ -77,9 +77,9 @@ std::optional<int> exit_code_in(const std::string& text) {
       return code_of(text.substr(word + (is_negative ? 1 : 0)), is_negative || beginning == kSignal);
     }
   }
-  const std::string word = text.substr(0, text.find_last_not_of(":;.,") + 1);  // the last one may have been copied, too
+  const std::string word = text.substr(0, text.find_last_not_of(":;.,") + 1);  // punctuation may have been copied, too
   if (word.starts_with('-') && std::ranges::all_of(word.substr(1), is_letter_or_digit)) {
-    return code_of(word.substr(1), /*counts_signals=*/true);  // as Python's subprocess has them
+    return code_of(word.substr(1), /*counts_signals=*/true);  // Python's subprocess shows signal 9 as -9
   }
   if (contains(kHangWords, lower_case(word))) {
     return kHangCode;
@@ -157,15 +157,15 @@ Result<int> explain_message(const std::string& text, const std::vector<MessageRo
   return print(is_json ? pretty_json(documents) : answer);
 }
 
-/// True if there is nothing on the line but `explain`, `--json` and words.
+/// True if behind `explain` there is nothing but words and `--json`.
 bool has_words_alone(const CommandLine& line) {
   const auto front = std::span(line.words).first(line.words.size() - line.program.size()).subspan(1);
   return !line.program.empty() && line.words.size() > line.program.size() &&
          std::ranges::all_of(front, [](const std::string& word) { return word == "explain" || word == "--json"; });
 }
 
-/// Explains a word that is a word of the messages and a program in PATH, too, such as `timeout`. Empty: it is none, or a
-/// file here.
+/// Explains a word that stands in muster's messages and is also a program in PATH, such as `timeout`. Empty: the word
+/// is in no message, or names a file here.
 std::optional<Result<int>> explain_ambiguous(const std::string& word, bool is_json) {
   const std::vector<MessageRow> found =
       ::access(word.c_str(), F_OK) == 0 ? std::vector<MessageRow>() : find_word(word, known_messages());
@@ -193,7 +193,7 @@ std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::s
   std::string question = question_of(line);
   const auto code_at_front = exit_code_in(question);
   if (code_at_front == kKilled && question.find("asked to end from outside") != std::string::npos) {
-    question = "stopped by SIGKILL";  // of this code's two causes the one of muster itself
+    question = "stopped by SIGKILL";  // code 137 has two causes; here muster itself got SIGKILL
   } else if (code_at_front) {
     return explain_exit_code(*code_at_front, is_json);
   }

@@ -34,7 +34,7 @@ Result<> read_token(gang::GangOptions& options, const Settings& settings, const 
   return {};
 }
 
-/// An unfit node that comes would stop the running workers before anybody compares it, and again each time it comes.
+/// Fails for --scale-up now with a strict --preflight: each unfit node that comes would stop the running workers.
 Result<> check_scale_up(const gang::GangOptions& options, const Settings& settings) {
   const auto scale_up = settings.find("scale-up");
   const auto preflight = settings.find("preflight");
@@ -169,7 +169,7 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
 
 namespace {
 
-/// Signals that cannot be notices: the kernel handles them, or sends them for a fault or without a sender of notices.
+/// Signals that cannot be notices: the kernel acts on them itself, or sends them for reasons of its own.
 constexpr auto kNoNotices = std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE,
                                            SIGWINCH, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS});
 
@@ -186,7 +186,7 @@ Result<int> read_notice_signal(const Sourced<std::string>& given) {
   return *signal;
 }
 
-/// Python catches INT always, and what it does then ends the program.
+/// Reads the signal that tells workers of a notice. Refuses INT: Python always catches it, and then ends the program.
 Result<int> read_worker_signal(const Sourced<std::string>& given) {
   const int signal = TRY(read_notice_signal(given));
   return is_from_keyboard(signal)

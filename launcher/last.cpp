@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kCount = "the number of reports";
 constexpr const char* kNotKept = "the report is not kept: ";
 constexpr int kMostReports = 1'000;
-/// Of jobs that were started on a terminal, without --history.
+/// Reports that are kept without --history, if the jobs were started on a terminal.
 constexpr int kUsualHistory = 20;
 /// Time limit for the file system of the home folder.
 constexpr std::chrono::seconds kReadTimeout{5};
@@ -35,11 +35,11 @@ constexpr auto kLastTable = std::to_array<Option>({
     {"help", nullptr, "Last", "Print this text.", kReadByCode, nullptr, 'h'},
 });
 
-/// First character of the helper process's answer: an error text follows, or the reports.
+/// First character of the helper process's answer: kRefused before an error text, kRead before the reports.
 constexpr const char* kRefused = "!";
 constexpr const char* kRead = "=";
 
-/// The line after the reports: the user may expect the report of a later job, of which there is none.
+/// The line below the reports, for a user who expects a newer one: how old the newest is, and which jobs have none.
 std::string remark_on_newest(const json::object& saved) {
   std::tm ended{};
   const std::string moment(saved.at("report").at("ended_at").as_string());
@@ -122,7 +122,7 @@ std::optional<ReportKeeper> make_report_keeper(const Options& options, const std
                                                const Snapshot& snapshot) {
   const int keep = options.history.value_or(has_controlling_terminal() ? kUsualHistory : 0);
   ReportsFolder folder = saved_reports_folder(snapshot.variables);
-  if (keep == 0 || options.run.launcher) {  // the launcher keeps the report of all
+  if (keep == 0 || options.run.launcher) {  // the remote launcher keeps one report for all nodes
     return std::nullopt;
   }
   if (folder.path.empty()) {
@@ -146,7 +146,7 @@ std::vector<std::string> texts_of(const std::vector<ReportLine>& lines) {
 }
 
 Result<> ReportKeeper::keep_report(const json::value& report, const std::vector<std::string>& lines) const {
-  const std::string moment = utc_text_with_milliseconds(std::chrono::system_clock::now());  // the report's is a host's
+  const std::string moment = utc_text_with_milliseconds(std::chrono::system_clock::now());  // not another host's clock
   const auto saved =
       save_report(folder, moment + "-" + std::to_string(job.pid), saved_report(job, report, lines), keep);
   return saved || !is_asked_for ? Result<>() : Error{saved.error().kind, kNotKept + saved.error().message};

@@ -1,4 +1,4 @@
-// The entry point, from the environment to the report. Each step is a stage with a folder of its name.
+// The main program, from the environment to the report. Each step calls the stage in the folder of its name.
 #include "base/display_text.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -37,8 +37,8 @@ Result<int> fan_out(const CommandLine& line, const Options& options, const Snaps
   return line.command == Command::Explain ? explain(plan, options.is_json) : show_plan(plan, options.is_json);
 }
 
-/// The error of a job without a plan, behind that of its program if there is no such program: a wrong word of the line
-/// may be taken for it, and then the nodes are not at fault.
+/// The error `refused` of a job without a plan. If its program does not exist, the error says so first: a mistyped
+/// word may have been taken for the program, and then the nodes are not at fault.
 Error with_program(Error refused, const Options& options, const Snapshot& snapshot) {
   const JobRequest& job = options.job;
   if (!job.folder.empty() || job.program.empty()) {
@@ -55,9 +55,8 @@ Error with_program(Error refused, const Options& options, const Snapshot& snapsh
   return refused;
 }
 
-/// The error for a program that is not there and whose name is nearly a command of muster's, or a script's without its
-/// end: `muster statsu`, `muster train`. The name comes first, so that a search path on a file system that hangs is asked
-/// for such words alone.
+/// Fails for a program that does not exist and whose name is nearly a command of muster, or a script's name without
+/// its ending: `muster statsu`, `muster train`. Only then searches PATH, because a file system in it may hang.
 Result<> check_is_no_slip(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   const JobRequest& job = options.job;
   if (line.compat != nullptr || line.command != Command::Run || job.program.empty() || !job.script.empty()) {
@@ -103,7 +102,7 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
   if (line.command == Command::Plan) {
     return show_plan(planned->plan, options.is_json);
   }
-  // A node of several must join and fail there: else the others would wait for it.
+  // A node of several must join and fail there, because the others would wait for it.
   const bool is_alone = planned->input && planned->input->cluster.job.most_nodes == 1;
   const auto log_dir = line.settings.find("log-dir");
   TRY(is_alone && log_dir && options.run.needs_files() && !options.run.log_dir.empty() ? check_log_dir(*log_dir)
@@ -127,8 +126,8 @@ std::string blocking_zone_file(const std::map<std::string, std::string>& variabl
   return error || is_read_at_once ? "" : zone;
 }
 
-/// From now on the lines of a job have the time that the options want. Where the C library would block at the file of
-/// the zone, this process, not its workers, takes UTC for local time.
+/// Starts the clock that puts the time before a job's lines, as the options say. If the C library could block at the
+/// file of the time zone, this process (not its workers) uses UTC as local time.
 void start_clock(RunOptions& options, const std::map<std::string, std::string>& variables) {
   options.console_times.clock = make_console_clock(options, std::chrono::system_clock::now());
   set_log_clock(options.console_times.clock);
@@ -178,7 +177,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   const CommandLine& line = *read;
   const auto text = requested_text(line);
   if (text || line.command != Command::Run) {
-    release_signals(inherited);  // starts nothing that would need an orderly end
+    release_signals(inherited);  // this command starts nothing that needs an orderly end
   } else {
     die_on_stop_signals(inherited);
     probe_streams();

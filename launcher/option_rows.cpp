@@ -1,5 +1,5 @@
-// Holds the table of muster's options. A new option is a row here, whose reader puts its value into a member of a
-// request; code reads only what needs more than its value.
+// Holds the table of muster's options. A new option is a row here, with a reader that puts its value into a member of
+// a request; options that need more than their value are read by code elsewhere (kReadByCode).
 #include "base/text.hpp"
 #include "hang/questions.hpp"
 #include "modes/agent_call.hpp"
@@ -368,7 +368,7 @@ constexpr std::array<std::string_view, 18> kNoOptions = {kMarkerVariable,       
                                                          mpi::variable::kShared,   kHangRanksVariable,
                                                          kHangPidsVariable,        kHangNodeVariable};
 
-/// Names in mpirun, srun, DeepSpeed, msrun and others.
+/// Option names of mpirun, srun, DeepSpeed, msrun and others, each with muster's name for it.
 constexpr auto kOtherNames = std::to_array<OtherName>({
     {"n", "nproc-per-node"},
     {"np", "nproc-per-node"},

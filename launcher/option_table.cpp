@@ -226,7 +226,7 @@ std::string spelled(const Option& option) {
   return text;
 }
 
-/// The options under their headings, which `begin` and `end` enclose. A table has the options of a section together.
+/// The options under their sections' headings, which `begin` and `end` enclose. A section's options stand together.
 std::string entries_of(std::span<const Option> table, const char* begin, const char* end, const auto& entry) {
   std::string text;
   std::string_view section;

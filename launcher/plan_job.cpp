@@ -34,7 +34,7 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
   return {};
 }
 
-/// Fails for what is wrong only in the combination of template and options.
+/// Fails for a template and options that are valid, but not together.
 Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Selection& selection) {
   TRY(check_sizes(plan));
   TRY(check_files(plan, input));
@@ -90,7 +90,7 @@ ModeRequest mode_for_program(ModeRequest asked, const std::vector<std::string>& 
   return asked;
 }
 
-/// Tells such a launcher of the job, by the variables that it reads. The mode has one role.
+/// Describes the job to a program that is a launcher, by the variables that it reads. The mode `once` has one role.
 void add_launcher_variables(PlanInput& input) {
   const auto launcher = input.mode.mode.name == "once" ? find_started_once(input.job.program) : std::nullopt;
   if (!launcher) {
@@ -173,8 +173,8 @@ Result<> read_table(PlanInput& input, bool is_run) {
                    (is_by_variable ? "; the mode is '" + mode.mode.name + "' by " + mode.source.name : "")};
 }
 
-/// Reads the route plan, which assigns other ranks than the placement does. It needs a rank table; without one it is an
-/// error.
+/// Reads the route plan, which gives ranks in another order than the placement. Fails without a rank table, which it
+/// needs.
 Result<> read_route(PlanInput& input) {
   JobRequest& job = input.job;
   const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);

@@ -150,9 +150,9 @@ std::vector<std::string> take_lines(json::value& report) {
   return lines;
 }
 
-/// Makes the two functions by which the remote launcher reports at the end. One writes and keeps the report: the
-/// launcher's own if the launcher has ended the job, else that of the first node. The other prints the launcher's sentences
-/// in the first case, and warns if the report could not be written.
+/// Makes the two functions by which the remote launcher reports at the end. The first writes and keeps a report: the
+/// launcher's own if the launcher ended the job, else that of the first node. The second prints the launcher's own
+/// sentences if the launcher ended the job, and warns if the report could not be written.
 LauncherExitReport make_words(const Options& options, const std::optional<ReportKeeper>& keeper) {
   LauncherExitReport words;
   if (options.report || keeper) {

@@ -54,7 +54,7 @@ Error no_json(const std::string& name, const std::string& why) {
                name + " is no JSON (" + why + "), expected what 'kubectl get nodes -o json' prints"};
 }
 
-/// Feeds the parser in chunks until the end of the file: the pods of a cluster are hundreds of megabytes.
+/// Feeds the parser in chunks until the end of the file, because the pods of a cluster may be hundreds of megabytes.
 Result<> feed(json::stream_parser& parser, int fd, const std::string& name) {
   constexpr std::size_t kPiece = std::size_t{1} << 18U;
   std::vector<char> piece(kPiece);

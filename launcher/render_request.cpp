@@ -125,7 +125,7 @@ constexpr auto kTable = std::to_array<Option>({
     {"help", nullptr, "Help", "Print this text.", kReadByCode, nullptr, 'h'},
 });
 
-/// Names in muster's other commands, sbatch, kubectl and others.
+/// Option names that users know from other commands of muster, sbatch and kubectl, each with its name here.
 constexpr auto kOtherRenderNames = std::to_array<OtherName>({
     {"nnodes", "nodes"},
     {"N", "nodes"},
@@ -177,15 +177,15 @@ Result<std::string> read_kind(const Settings& settings) {
   return found;
 }
 
-/// Reads the name; a '-' at its end is drawn out.
+/// Reads the job's name; a '-' at its end stands for a random ending, as in generateName of Kubernetes.
 Result<> read_job_name(ManifestRequest& request, const Sourced<std::string>& given) {
   const bool is_drawn = given.value.size() > 1 && given.value.ends_with('-');
-  // As Kubernetes draws them: none that make a word.
+  // The characters that Kubernetes uses for random endings: without vowels, so that they form no word.
   const std::string ending = is_drawn ? "-" + TRY(random_word("bcdfghjklmnpqrstvwxz2456789", 5)) : std::string();
   const std::size_t most = kMostOfHostName - render::last_suffix(request.kind, request.nodes).size() - ending.size();
   request.name = TRY(
       render::read_name({is_drawn ? given.value.substr(0, given.value.size() - 1) : given.value, given.source}, most));
-  request.token_secret = request.name + "-token";  // which is the same for all of these names
+  request.token_secret = request.name + "-token";  // without the random ending: all these jobs use one Secret
   request.name += ending;
   return {};
 }
@@ -284,7 +284,7 @@ Result<> check_nodes_behind(const Settings& settings, int nodes) {
   return {};
 }
 
-/// Fails for options that describe a single node, or need what no pod has.
+/// Fails for options that describe a single node, or that need what a pod does not have.
 Result<> check_alike(const Settings& settings) {
   for (const char* const name : {"node-rank", "master-addr", "hosts", "hostfile", "token-file"}) {
     if (const auto given = settings.find(name)) {
@@ -336,7 +336,7 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
   return {};
 }
 
-/// Fails where a name is given twice, or is one that the manifest sets itself.
+/// Fails for a name that is given twice, or that the manifest sets itself.
 Result<> check_once(const std::vector<render::NamedText>& given, const std::string& option,
                     std::vector<std::string> names) {
   for (const render::NamedText& one : given) {
@@ -378,7 +378,7 @@ Result<> check_queue(const ManifestRequest& request) {
   return queue ? Result<>() : queue.error();
 }
 
-/// Fails for two volumes at one place, of which one would hide the other, or at a place that has something already.
+/// Fails for two volumes at one path, where one would hide the other, and for a path that is used already.
 Result<> check_volumes(const ManifestRequest& request) {
   std::vector<std::string> taken{"/"};
   if (!render::is_script(request.kind)) {
@@ -418,7 +418,7 @@ Result<> check_script(const ManifestRequest& request) {
   return {};
 }
 
-/// The workers of each node where no devices say so: what stands after '--', else 1.
+/// Workers of each node if no devices count them: the number given behind '--', else 1.
 int workers_behind(const ManifestRequest& request) {
   constexpr int kMost = 4'096;
   const auto settings = read_all_settings_of(request.arguments);

@@ -49,8 +49,8 @@ std::optional<Source> source_of(const Settings& settings, std::string_view name)
   return setting ? std::optional(setting->source) : std::nullopt;
 }
 
-/// The Python interpreter; under another launcher's name, the one beside it, as in a virtual environment not
-/// activated.
+/// The Python interpreter. If muster was called by another launcher's name, the interpreter beside that name, as in a
+/// virtual environment that is not activated.
 std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   if (const auto given = snapshot.variable("PYTHON_EXEC")) {
     return *given;
@@ -62,7 +62,7 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   return beside.empty() ? "python3" : beside;
 }
 
-/// Fails for Python's name in the place of a script: the launcher starts Python itself.
+/// Fails if a launcher's script is the word "python": the launcher starts Python itself.
 Result<> check_is_no_python(const CommandLine& line) {
   const std::string& word = line.program.front();
   if (line.compat == nullptr || !is_python(word)) {
@@ -92,14 +92,14 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   const bool is_python_added = !job.program.empty();
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
   job.files = find_program_files(job.program, is_python_added);
-  // For launchers that end in torch's. Source: macros.substitute of torch/distributed/elastic/agent/server/
-  // local_elastic_agent.py.
+  // As torch's own launcher does, for launchers that start it. Source: macros.substitute of
+  // torch/distributed/elastic/agent/server/local_elastic_agent.py.
   const std::string_view mode = line.compat != nullptr ? line.compat->mode : "";
   job.fills_local_rank = mode == "torchrun" || mode == "accelerate";
   return {};
 }
 
-/// The option's spelling, and that the line gives it no value, as a variable of the shell that is not set does.
+/// The option's spelling, with a remark if the line gives it an empty value, as an unset variable of the shell does.
 std::string spelled_with_emptiness(const CommandLine& line, std::string_view name) {
   std::string spelling = spelled(line, name);
   for (std::size_t i = 0; i < line.words.size(); ++i) {
@@ -142,8 +142,8 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   JobRequest job;
   TRY(read_program(job, line, snapshot));
   TRY(read_rows(job, line.settings));
-  // Makes the agent serve the store where the user expects torchrun. Like the ranks of torchrun's agent store, up to
-  // torch 2.13, the ranks are clients of every store that a script makes then. Choosing the mode refuses an unknown
+  // Makes the agent serve the store if ModelArts asks for torchrun, whose agent does so. As with torchrun up to torch
+  // 2.13, the ranks are then clients of every store that a script makes. Choosing the mode refuses an unknown
   // MA_RUN_METHOD.
   const RunMethod* const method = find_run_method(snapshot);
   if (!line.settings.has("store") && method != nullptr && std::string_view(method->mode) == "torchrun") {
@@ -159,7 +159,7 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   return job;
 }
 
-/// torchrun reads it from this variable only.
+/// Reads the limit of a system call from torchrun's variable; torchrun has no option for it.
 Result<> read_call_limit(HangOptions& hangs, const Snapshot& snapshot) {
   constexpr const char* kVariable = "TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT";
   if (const auto value = snapshot.variable(kVariable)) {
@@ -183,7 +183,7 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   return options;
 }
 
-/// The error of a line without a program. It may be the value of an option, as in "--hang-timeout train.py".
+/// The error of a line without a program. An option may have taken it as its value: "--hang-timeout train.py".
 Error no_job(const CommandLine& line, const Snapshot& snapshot, Error no_program) {
   JobRequest job;
   Options options;
@@ -311,7 +311,7 @@ const CompatLauncher* compat_behind(const SplitLine& parts) {
   return parts.may_be_compat && !parts.program.empty() ? find_compat(parts.program.front()) : nullptr;
 }
 
-/// Fails for a program's name that is meant for an option of muster, and is none for lack of ASCII's dashes.
+/// Fails if the program's name looks like an option of muster whose dashes are missing or are not those of ASCII.
 Result<> check_program_name(const SplitLine& parts) {
   if (parts.is_set_apart || !parts.may_be_compat || parts.program.empty()) {
     return {};
@@ -375,7 +375,7 @@ std::optional<std::string> nearest_command(const std::string& word) {
     names.push_back(command_of(compat));
   }
   names.insert(names.end(), {"help", "version"});
-  constexpr std::size_t kTellingLetters = 3;  // shorter words are near to too much
+  constexpr std::size_t kTellingLetters = 3;  // a shorter word is near to too many commands
   const bool is_name = word.size() >= kTellingLetters && word.find_first_of("./") == std::string::npos;
   const auto near = is_name ? nearest_name(word, names) : std::nullopt;
   return near == "help" || near == "version" ? "--" + *near : near;

@@ -37,7 +37,7 @@ OptionTable own_options();
 /// Reads muster's own flags in front of the program.
 [[nodiscard]] Result<Settings> read_settings_of(std::span<const std::string> tokens);
 
-/// Reads those flags and the other launcher's options behind them, as far as they can be read here.
+/// Reads muster's own flags, and the options of another launcher behind its name, as far as they can be read here.
 [[nodiscard]] Result<Settings> read_all_settings_of(std::span<const std::string> tokens);
 
 // Texts for users, made from the table of options.
@@ -71,7 +71,7 @@ struct Options {
   bool is_json = false;
   /// This process is a worker of another launcher, so that options of placement have no effect.
   bool is_worker_already = false;
-  std::vector<Source> ignored;  ///< those options
+  std::vector<Source> ignored;  ///< the sources of options of placement, if `is_worker_already`
 };
 
 /// Reads all settings. Fails for an invalid option, and for options that contradict each other.
@@ -93,10 +93,10 @@ Error no_program(const CompatLauncher* compat = nullptr, bool has_input = false)
 /// Reads the destinations of output lines and their prefixes.
 [[nodiscard]] Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot);
 
-/// Reads how the nodes of a job meet, restart and end together. Fails for an invalid option, and if both
-/// MUSTER_TOKEN, which is the token itself, and --token-file are given.
 /// Reads the words of --preflight.
 [[nodiscard]] Result<gang::PreflightChoice> read_preflight(const Sourced<std::string>& given);
+/// Reads how the nodes of a job meet, restart and end together. Fails for an invalid option, and if both
+/// MUSTER_TOKEN, which is the token itself, and --token-file are given.
 [[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot);
 
 /// Removes MUSTER_TOKEN from the environment that the kernel shows of this process (after the snapshot), because
@@ -129,7 +129,7 @@ BindingRequest binding_request(const BindingOptions& options, std::string_view m
   return read_rows(request, own_options().options, settings);
 }
 
-/// The command of muster whose name is near to that word; empty: none.
+/// The command of muster that a mistyped word is nearest to; empty: none is near.
 std::optional<std::string> nearest_command(const std::string& word);
 
 // Readers of single options, for their rows.
@@ -141,7 +141,7 @@ std::optional<std::string> nearest_command(const std::string& word);
 [[nodiscard]] Result<std::vector<std::string>> read_success_roles(const Sourced<std::string>& given);
 /// --compile-cache: the absolute path of the folder; empty for "off".
 [[nodiscard]] Result<std::optional<Sourced<std::string>>> read_cache_store(const Sourced<std::string>& given);
-/// --store: its source where the agent serves the store.
+/// --store: the option's source if it wants the agent to serve the store; else empty.
 [[nodiscard]] Result<std::optional<Source>> read_agent_store(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given);
 [[nodiscard]] Result<std::string> read_machine(const Sourced<std::string>& given);
@@ -152,8 +152,8 @@ std::optional<std::string> nearest_command(const std::string& word);
 /// Fails if --stdin names a worker that this node does not have.
 [[nodiscard]] Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan);
 
-/// The sentence for workers whose interpreter would read the program from standard input, which they do not get; else
-/// empty. `has_input`: it is a file or a pipe.
+/// Warns that the interpreter of some workers would read the program from standard input, which these workers do not
+/// get; else empty. `has_input`: muster's standard input is a file or a pipe.
 std::string describe_unread_program(const Options& options, const LaunchPlan& plan, bool has_input);
 
 }  // namespace muster

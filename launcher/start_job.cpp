@@ -49,8 +49,8 @@ std::string control_lines_for_launcher(const Outcome& outcome, const std::option
   return report + write_control(launcher->nonce, kExit, std::to_string(outcome.end.exit_code));
 }
 
-/// Prints the outcome of the job. `report` is the result of writing the file of --report. A later task leaves the
-/// first failure, which all tasks know, to the first task: they share a console.
+/// Prints the outcome of the job. `report` is the result of writing the file of --report. Tasks that a
+/// platform starts share a console, and all know the first failure: only the first task prints it.
 void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task) {
   if (!report) {
     log_warning(report.error().message);
@@ -160,12 +160,12 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
   return std::make_shared<const gang::GangKey>(std::move(*key));
 }
 
-/// Their file cannot hold up the job.
+/// The nodes in the file of --bad-nodes; none if it cannot be read in time, so that it does not hold up the job.
 std::vector<gang::BadNode> bad_nodes_of_earlier_jobs(const std::string& path) {
   constexpr std::chrono::seconds kReadTimeout{2};
   constexpr const char* kRead = "=";
   const auto work = [&]() -> std::string {
-    if (!is_helper_process()) {  // its file system would hold up the agent
+    if (!is_helper_process()) {  // a file system that hangs would block the agent
       return "cannot read '" + path + "': no process can be made for it";
     }
     auto text = preflight::read_bad_nodes(path);
@@ -261,7 +261,7 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   const auto& launcher = options.run.launcher;
   const bool is_later_task =
       !options.is_verbose && planned.plan.cluster.share && planned.plan.placement.node_rank.value > 0;
-  const bool do_others_log_it =  // what is the same on all nodes, and ends up on one console
+  const bool do_others_log_it =  // only one agent of a shared console logs what all nodes would say alike
       is_later_task || (launcher && !launcher->is_first);
   const auto level = options.is_verbose ? Level::Debug : do_others_log_it ? Level::Warning : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
@@ -352,7 +352,7 @@ Error no_order(const std::string& why) {
                std::string("cannot read the order of a launcher, as ") + kAgentOption + " asks for: " + why};
 }
 
-/// Reads no byte beyond the order, since the agent reads what follows.
+/// Reads a part of the order, and no byte beyond the order, because the agent reads what follows.
 Result<> read_some(FrameReader& reader) {
   pollfd ready{STDIN_FILENO, POLLIN, 0};
   if (::poll(&ready, 1, kTimeoutMilliseconds) == 0) {

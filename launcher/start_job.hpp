@@ -24,20 +24,20 @@ namespace muster {
 /// Keeps the report of a job for `muster last`.
 struct ReportKeeper {
   ReportsFolder folder;
-  int keep = 0;               ///< reports
-  bool is_asked_for = false;  ///< by --history
+  int keep = 0;               ///< number of reports to keep
+  bool is_asked_for = false;  ///< --history was given: a report that cannot be kept is an error
   SavedJob job;
 
-  /// `lines`: the last ones on the console. Blocks while the file system hangs. Fails with `System`, if it was asked for.
+  /// `lines`: the console's last ones. Blocks while the file system hangs. Fails with `System` if `is_asked_for`.
   [[nodiscard]] Result<> keep_report(const json::value& report, const std::vector<std::string>& lines) const;
 };
 
-/// Member of the report that an agent sends to its launcher: the lines that the agent has printed at the end.
+/// Name of the report's member in which an agent sends its launcher the lines that it has printed at the end.
 inline constexpr const char* kLinesOfReport = "lines";
-/// The texts of the lines.
+/// The lines without their log levels.
 std::vector<std::string> texts_of(const std::vector<ReportLine>& lines);
 
-/// The keeper of a job with this id (empty: none); empty: nothing is kept.
+/// Makes the keeper for the report of the job with this id, which may be empty. Empty: no report is to be kept.
 std::optional<ReportKeeper> make_report_keeper(const Options& options, const std::string& job_id,
                                                const Snapshot& snapshot);
 

@@ -20,7 +20,7 @@ std::optional<Result<std::string>> requested_text(const CommandLine& line);
 /// Writes to standard output. Returns the exit code 0, or an error if it cannot be written.
 [[nodiscard]] Result<int> print(const Result<std::string>& result);
 
-/// Logs what is done differently from the request. A job logs that itself when it starts.
+/// Logs the line's notices, such as options without effect. Does nothing for a job, which logs them when it starts.
 void log_notices(const CommandLine& line);
 
 /// Answers `muster plan`: prints the plan as its documented JSON or YAML.
@@ -30,10 +30,10 @@ void log_notices(const CommandLine& line);
 /// used, as a table or as JSON.
 [[nodiscard]] Result<int> explain(const LaunchPlan& plan, bool is_json);
 
-/// Answers `muster explain CODE`, `muster explain 'TEXT'` and `muster explain WORD`: prints rows of the tables of exit
-/// codes, messages and symptoms. Fails with `BadUsage` if no row is like the text. Empty: the line asks about a program.
-/// It does with options other than --json, with a first word that is a file here or a program in `search_path`, and
-/// with several words that are like no message.
+/// Answers `muster explain CODE`, `muster explain 'TEXT'` and `muster explain WORD`: prints rows of the tables of
+/// exit codes, messages and symptoms. Fails with `BadUsage` if no row is like the text. Empty: the line asks about a
+/// program, because it has other options than --json, its first word is a file here or a program in `search_path`, or
+/// its several words are like no message.
 std::optional<Result<int>> explain_meaning(const CommandLine& line, const std::string& search_path);
 
 /// Adds to an error of `muster explain --nnodes got 'x'` that a message is to be quoted: its words were taken for
@@ -62,7 +62,7 @@ struct Subcommand {
 /// All of them, in the order of the completions.
 std::span<const Subcommand> subcommands();
 
-/// The first row of those that name it. Null for the commands that plan a job.
+/// The first row for this command. Null for the commands that plan a job.
 const Subcommand* find_subcommand(Command command);
 
 std::string help_of(const Subcommand& subcommand);
@@ -74,15 +74,15 @@ std::string help_of(const Subcommand& subcommand);
 
 extern const OptionTable kDoctorOptions;
 
-/// Probes the system and prints the result; the text begins with whether stacks of ranks can be read, and ends with the
-/// facts by which nodes are compared. Returns the exit code, 71 if a guarantee does not hold.
+/// Probes the system and prints first whether stacks of ranks can be read, then the guarantees, last the facts by
+/// which nodes are compared. Returns the exit code: 71 if a guarantee does not hold.
 [[nodiscard]] Result<int> run_doctor(const CommandLine& line, const Snapshot& snapshot, const Inherited& inherited);
 
-/// Text of --version. In place of another launcher it has that one's product name, by which programs recognize it.
+/// Text of --version. In the place of another launcher, it also names that launcher's product: scripts look for it.
 std::string version_text(const CompatLauncher* compat = nullptr);
 
-/// That text with what the program was built from: commit, target, compiler, and the libraries in it with their
-/// Debian packages.
+/// The text of --version, and what the program was built from: commit, target, compiler, and the libraries in it with
+/// their Debian packages.
 std::string version_details();
 
 // `muster token`: prints a secret for the links of a job.
