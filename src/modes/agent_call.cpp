@@ -35,7 +35,7 @@ std::string without_shell(std::string command) {
   return is_plain ? "exec" + command.insert(0, command.front() == ' ' ? "" : " ") : command;
 }
 
-/// Adds torchrun's and Horovod's variables for the rank's place.
+/// Adds the rank's numbers under the names that torchrun and Horovod use.
 void add_names_of_readers(std::map<std::string, std::string>& variables) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"OMPI_COMM_WORLD_RANK", "RANK"},

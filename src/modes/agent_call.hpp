@@ -10,13 +10,13 @@
 
 namespace muster::mpi {
 
-/// Internal option of muster's own command lines: as mpirun's remote shell, on a node that waits for mpirun, and in
-/// front of the user's program.
+/// Internal first words of muster's command lines: kAgentWord as mpirun's remote shell, kDaemonWord on a node that
+/// waits for mpirun, kRankWord in front of the user's program.
 inline constexpr const char* kAgentWord = "--mpi-agent";
 inline constexpr const char* kDaemonWord = "--mpi-daemon";
 inline constexpr const char* kRankWord = "--mpi-rank";
 
-/// Variables of these processes. They are removed before the user's program starts.
+/// Variables for the processes with these command lines, removed before the user's program starts.
 namespace variable {
 inline constexpr const char* kSecret = "MUSTER_MPI_SECRET";      ///< secret that all nodes of a job share
 inline constexpr const char* kEndpoint = "MUSTER_MPI_ENDPOINT";  ///< address on which one daemon listens
@@ -33,13 +33,13 @@ struct AgentCall {
   std::string command;  ///< to be run by a shell on that host
 };
 
-/// Reads the arguments after the agent's own: ssh options, the host, and the words of a command, which the shell
-/// there reads as one text. Fails with `BadUsage` where host or command is missing. Source: Open MPI 4.1,
+/// Reads the arguments that mpirun gives its remote shell: ssh options, the host, and the words of a command, which
+/// the shell there reads as one text. Fails with `BadUsage` where host or command is missing. Source: Open MPI 4.1,
 /// orte/mca/plm/rsh; PRRTE 3, src/mca/plm/ssh.
 [[nodiscard]] Result<AgentCall> parse_agent_call(const std::vector<std::string>& words);
 
-/// Environment of the user's program under mpirun: `variables`, plus torchrun's names for OMPI_COMM_WORLD_*, minus
-/// those that only the processes above it use.
+/// Environment of an MPI rank started by mpirun: `variables` without those that only muster's processes above the
+/// rank use, and with the values of OMPI_COMM_WORLD_* under torchrun's and Horovod's names as well.
 std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables);
 
 // Variables of node 0 that mpirun passes to the ranks on other nodes.

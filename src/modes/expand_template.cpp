@@ -118,8 +118,8 @@ class Expansion {
     return is_wrong ? place_.error(path_of("", kCommon), "must have fields of a role, but no name") : Result<>();
   }
 
-  /// Replaces a field, unless it is a list: a parameter replaces the inherited one of its name; files have no names and
-  /// are appended.
+  /// Merges a field of the child template: replaces it, but joins lists. A parameter replaces the inherited one of
+  /// its name; files have no names and are appended.
   void merge_field(const json::object& own, const char* field) {
     const json::value* const list = own.if_contains(field);
     if (list == nullptr) {
@@ -216,7 +216,7 @@ class Expansion {
     return path_of(path, std::to_string(&item - items.data()));
   }
 
-  /// Copies the line numbers of a value and of all values inside it, which errors about them name.
+  /// Copies the line numbers of a value, and of the values inside it, to its new path: errors name these lines.
   void copy_lines(const std::string& to, const std::string& from) {
     const auto& lines = given_.document.lines;
     for (auto at = lines.lower_bound(from); at != lines.end() && at->first.starts_with(from); ++at) {

@@ -36,7 +36,7 @@ struct RoleTemplate {
   RoleCount count = RoleCount::PerDevice;
   bool may_be_given = false;  ///< --roles, or a platform's task lists, replace `count`
   bool decides_success = true;
-  std::string decides_without;         ///< the role decides only in a job without this role; empty: in each
+  std::string decides_without;         ///< the role decides success only if the job lacks this role; empty: always
   NamedTexts environment;              ///< set always
   NamedTexts environment_unless_set;   ///< set when the variable is not inherited
   NamedTexts environment_if_given;     ///< set when all parameters in the text have a value
@@ -49,7 +49,7 @@ struct RoleTemplate {
   std::vector<std::string> arguments_unless_set;
   bool listens = false;           ///< each process has its own port, which all others know
   std::string label;              ///< prefix of its console lines; empty: the global rank
-  bool is_unranked = false;       ///< none of the job's ranks, such as mpirun: messages use its label alone
+  bool is_unranked = false;       ///< not one of the job's ranks, such as mpirun; messages use only its label
   std::string working_directory;  ///< created if missing; empty: where muster was started
   std::string log;                ///< name of its log file; empty: attempt_<a>/<role>_<rank>
   bool joins_streams = false;     ///< output and error go into one file, NAME.log
@@ -61,8 +61,8 @@ struct Parameter {
   std::string name;
   std::string otherwise;                 ///< default; may be empty
   bool is_integer = false;               ///< the value must be an integer
-  std::vector<std::string> variables{};  ///< supply the value where it is not given; the first that is set wins
-  bool finds_rank_table = false;         ///< without such a variable, the value is a rank table in the environment
+  std::vector<std::string> variables{};  ///< supply a value that is not given; the first that is set wins
+  bool finds_rank_table = false;         ///< if none of them is set, the path of the rank table that is found
   bool is_log_dir = false;               ///< log files go there where the user names no directory
 };
 
@@ -77,7 +77,7 @@ struct FileTemplate {
 
 /// A file that another program writes, such as a controller, and that must exist before anything starts.
 struct InputTemplate {
-  std::string file;                 ///< wanted if each parameter in the path has a value
+  std::string file;                 ///< path; the file is wanted if each parameter in the path has a value
   std::string what;                 ///< its name in messages, such as "rank table"
   std::string field;                ///< field of the JSON object in it; empty: the file only has to exist
   std::string wanted;               ///< required value of that field
@@ -98,7 +98,7 @@ struct ModeTemplate {
   std::string digest{};           ///< 16 hexadecimal digits over the template's content
 };
 
-/// Services that a job needs without naming them: for {worker_port}, and for files to be written.
+/// Services that templates need not name: muster adds them for {worker_port}, and for files to be written.
 inline constexpr const char* kWorkerPortService = "worker_port";
 inline constexpr const char* kPlannedFilesService = "planned_files";
 /// Serves the store at {worker_port}, where {agent_store} is True.
@@ -140,7 +140,7 @@ bool use_worker_port(const std::vector<std::string>& texts);
 /// True when processes of the role run the command line's program.
 bool runs_users_program(const RoleTemplate& role);
 
-/// The roles whose number may be given, in the order in which agents are numbered over them.
+/// The roles whose number --roles or the platform may give, in the order in which agents are numbered over them.
 std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);
 
 /// The names of the placeholders that any template may use.

@@ -79,7 +79,7 @@ Result<> add_exported(MpiRequest& request, const Settings& settings) {
   return {};
 }
 
-/// Finds an option for ranks that muster starts itself: for mpirun's, muster sets no arguments, devices or places.
+/// Finds an option that needs ranks started by muster: it sets no arguments, devices or places of mpirun's ranks.
 Result<> find_only_pmix(MpiRequest& request, const Settings& settings) {
   for (const char* const name : {"fill-arguments", "virtual-local-rank", "local-ranks-filter"}) {
     const auto given = settings.find(name);

@@ -21,7 +21,7 @@ enum class MpiStart {
   Ssh,    ///< mpirun, with sshd on the other nodes
 };
 
-/// Arguments for the mpirun that is started. Where muster starts the ranks itself, it applies their meaning instead.
+/// Arguments for mpirun. If muster starts the ranks itself, it does what these arguments mean.
 struct MpirunWords {
   /// The options as typed, and the names of variables for the ranks.
   std::vector<std::string> options{};
@@ -41,8 +41,8 @@ struct MpiRequest {
   Sourced<std::string> only_pmix{};
 };
 
-/// Settings of a translated mpirun command line: all of its options, and the one option, if any, that muster does not
-/// support itself.
+/// Settings from a translated mpirun command line: all of its options; and the option, if any, that needs mpirun
+/// itself.
 inline constexpr const char* kMpirunWords = "mpirun-words";
 inline constexpr const char* kOnlyMpirun = "only-mpirun";
 
@@ -68,8 +68,8 @@ const char* template_of(MpiStart method);
 /// Reads --mpi-start and the options for mpirun. Fails for an unknown start method.
 [[nodiscard]] Result<MpiRequest> read_mpi_request(const Settings& settings);
 
-/// Options that only mpirun supports exclude pmix, and options that only muster supports exclude mpirun. Fails where
-/// no method is left, or not the requested one.
+/// Fails if the options leave no start method, or exclude the requested one: some options work only with mpirun,
+/// others only with pmix.
 [[nodiscard]] Result<> check_method(const MpiRequest& request);
 
 /// Fails where a flag chooses the start method of MPI ranks in another mode.

@@ -232,7 +232,7 @@ Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& 
   return parameters;
 }
 
-/// {endpoints:ROLE}, by role, for those that do not listen on ports of their own.
+/// The placeholders {endpoints:ROLE} of the roles that do not listen on ports of their own.
 std::set<std::string> placeholders_without_listener(const std::vector<RoleTemplate>& roles) {
   std::set<std::string> names;
   for (const RoleTemplate& role : roles) {

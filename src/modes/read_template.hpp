@@ -27,8 +27,8 @@ struct TemplateDocument {
 /// Templates by the names of their modes.
 using Templates = std::map<std::string, TemplateDocument>;
 
-/// Resolves the inheritance of a document from one of `known` and from the fields that its roles have in common.
-/// Fails with `BadData`, naming the file, the line and the field, for an unknown parent or a cycle.
+/// Completes a document with the fields that it inherits from one of `known`, and each role with the roles' common
+/// fields. Fails with `BadData`, naming the file, the line and the field, for an unknown parent or a cycle.
 [[nodiscard]] Result<YamlDocument> expand_template(const TemplateDocument& given, const Templates& known);
 
 /// Reads a template from its expanded document. Fails with `BadData`, naming `name`, the line and the field, for a
@@ -62,7 +62,7 @@ class Place {
   std::string_view name_;
 };
 
-/// Fails for a member of `object` that is not among `known`, with the nearest that is.
+/// Fails for a member of `object` whose name is not in `known`; the error suggests the nearest known name.
 [[nodiscard]] Result<> check_fields(const json::object& object, const std::vector<std::string>& known,
                                     const std::string& path, const Place& place);
 
@@ -70,7 +70,7 @@ class Place {
 [[nodiscard]] Result<std::string> read_text(const json::value& value, const std::string& path, const Place& place);
 [[nodiscard]] Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path,
                                                           const Place& place);
-/// Accepts one text only, such as "rank table".
+/// Reads a field whose only valid value is the text `kText`, such as "rank table". True if the field has it.
 template <Literal kText>
 [[nodiscard]] Result<bool> read_only(const json::value& value, const std::string& path, const Place& place) {
   const std::string_view text = kText.text.data();
@@ -97,7 +97,7 @@ template <typename T>
   return {};
 }
 
-/// A field of a T in a template, and what reads it.
+/// A field of a template, and the function that reads it into a T.
 template <typename T>
 struct FieldRow {
   const char* name;
@@ -107,7 +107,7 @@ struct FieldRow {
 template <auto kMember>
 using MemberOf = std::remove_reference_t<decltype(std::declval<ClassOf<kMember>&>().*kMember)>;
 
-/// The reader of a row whose value `kRead` reads for the member.
+/// The function for a row: reads the field's value by `kRead` into `kMember`.
 template <auto kMember, Reader<MemberOf<kMember>> kRead>
 inline constexpr auto kField =
     [](ClassOf<kMember>& target, const json::value& value, const std::string& path, const Place& place) -> Result<> {
@@ -153,7 +153,7 @@ template <typename T>
 
 // Reads the services, the inputs and the programs of roles.
 
-/// Reads a role's own program; one of its elements may stand for the command line's program.
+/// Reads a role's own program; one of its words may stand for the command line's program.
 [[nodiscard]] Result<std::vector<std::string>> read_program(const json::value& value, const std::string& path,
                                                             const Place& place);
 

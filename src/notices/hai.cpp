@@ -116,7 +116,7 @@ constexpr std::chrono::milliseconds kTimeToAnswer{5'000};
 /// Timeout for the manager, above all at the job's end.
 constexpr std::chrono::milliseconds kManagerTimeout{1'000};
 
-/// False if the segment does not exist yet. Attached anew each time, because its owner may create it again.
+/// False if the segment does not exist yet. Attaches it for each look, because its owner may create it again.
 bool is_flag_set() {
   const int id = ::shmget(static_cast<key_t>(kKey), 1, 0);
   if (id == -1) {
@@ -156,8 +156,8 @@ void HaiFlag::on_delivered() {
   }
 }
 
-/// Also for a job that has not saved its work: its pods exit with a code other than 0, which HAI takes for a failure,
-/// and does not restart, unless it knows of the suspension.
+/// Tells the manager that the job is suspended, also if the job has not saved: its pods exit with a code other than
+/// 0, and HAI restarts such a job only if it knows of the suspension.
 void HaiFlag::on_suspended() {
   if (!task_.is_training || task_.manager.empty()) {
     owner().note_source_done();

@@ -23,8 +23,7 @@ std::string notify_hai_manager(const std::string& host, std::string_view source)
 /// "done" or the error; empty `problem`: no answer in time.
 std::string describe_reply(const std::optional<std::string>& problem);
 
-/// Polls the flag five times a second. A manager that is missing, answers nothing or something else changes nothing
-/// about the job.
+/// Polls the flag five times a second. The job goes on as before if the manager is missing or answers wrongly.
 class HaiFlag final : public NoticeSource {
  public:
   HaiFlag(boost::asio::io_context& io, HelperProcesses& helpers, const HaiTask& task, NoticeSourceOwner& owner)

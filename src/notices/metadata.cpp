@@ -95,7 +95,7 @@ struct Question {
 
 Result<HttpAnswer> ask(const Question& question, Instant deadline) {
   const auto fd = TRY(connect_to_server(deadline));
-  // The socket's send buffer has room for so few bytes.
+  // So few bytes always fit into the socket's send buffer.
   const std::string request =
       question.line + " HTTP/1.1\r\nHost: " + question.host + "\r\n" + question.headers + "Connection: close\r\n\r\n";
   if (::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
@@ -230,7 +230,7 @@ void Metadata::take_failure(const std::string& reason) {
   schedule(failures_ < kFailuresToWarnOf ? kPauseAfterFailure : kPause);
 }
 
-/// Only Azure withdraws a notice: the others need not be polled after one.
+/// After a notice only Azure is polled again, because only Azure can withdraw one.
 void Metadata::take_answer(std::optional<milliseconds> left) {
   const std::string source = std::string("a notice of ") + name_of(cloud_);
   if (was_warned_ && !std::exchange(was_recovery_logged_, true)) {

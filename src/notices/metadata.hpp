@@ -1,6 +1,6 @@
 #pragma once
 
-// Polls a cloud's metadata server for notices, and reads its answers, of which none is trusted. Private to src/notices.
+// Polls a cloud's metadata server for notices. Its answers are untrusted input. Private to src/notices.
 
 #include "base/result.hpp"
 #include "notices/notice_source.hpp"
@@ -21,7 +21,7 @@ namespace muster {
 /// Size limit of an answer with its header.
 inline constexpr std::size_t kMostMetadataBytes = 65'536;
 
-/// The name that users give it, "aws".
+/// The cloud's name in options, "aws".
 const char* name_of(Cloud cloud);
 
 struct HttpAnswer {
@@ -37,7 +37,7 @@ class HttpReader {
   HttpReader& operator=(const HttpReader&) = delete;
   ~HttpReader();
 
-  /// Empty: incomplete; after an answer or an error no more is fed. Fails if the bytes are not HTTP or too many.
+  /// The answer, when it is complete; then feed no more. Empty: incomplete. Fails for too many bytes, or no HTTP.
   [[nodiscard]] Result<std::optional<HttpAnswer>> feed(std::string_view bytes);
   /// The connection has ended, which ends a body without a length. Fails if the answer is incomplete.
   [[nodiscard]] Result<HttpAnswer> end();
@@ -50,11 +50,11 @@ class HttpReader {
   std::size_t size_ = 0;  ///< of all bytes so far
 };
 
-/// A word that may go into a request header or be compared; empty: the answer has none.
+/// The answer's text if it is one word, which is safe in a request header; else empty.
 std::optional<std::string> read_metadata_word(const HttpAnswer& answer);
 
 /// Time from `now` until the machine is taken away; empty: it is not. Fails if the answer says neither. `own_name`:
-/// Azure's name of this machine, since its answer lists events of others as well; empty: every event counts.
+/// Azure's name of this machine, whose events alone count; empty: every event counts.
 [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> read_cloud_notice(
     Cloud cloud, const HttpAnswer& answer, std::string_view own_name, std::chrono::system_clock::time_point now);
 

@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// Gives a notice at a fixed time before the end of the allocation. One timer for the whole job, which is late by the
-/// time that the machine is suspended.
+/// Gives a notice at a fixed time before the end of the allocation. Its one timer stands still while the machine
+/// sleeps, and then is late by that time.
 class AllocationEnd final : public NoticeSource {
  public:
   AllocationEnd(boost::asio::io_context& io, const SuspendOptions& options, NoticeSourceOwner& owner)

@@ -21,7 +21,7 @@ class NoticeSourceOwner {
  public:
   virtual ~NoticeSourceOwner() = default;
 
-  /// The job is to be suspended. `within`: time for the workers, less our margin.
+  /// The job is to be suspended. `within`: the time in which the workers must save; muster's margin is subtracted.
   virtual void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) = 0;
   /// The notice is withdrawn: the job goes on.
   virtual void withdraw_notice(const std::string& source) = 0;
@@ -42,7 +42,7 @@ class NoticeSource {
   virtual void stop() = 0;
   /// The workers have been told of a notice, from any source.
   virtual void on_delivered() {}
-  /// The job ends as suspended. Calls `note_source_done` once, after a second at most if it gets a CPU.
+  /// The job ends as suspended. Calls `note_source_done` once, within a second unless the machine is overloaded.
   virtual void on_suspended() { owner().note_source_done(); }
 
  protected:
