@@ -23,7 +23,7 @@ struct OptionReader {
   Result<> (*read)(void* request, const Sourced<std::string>& given) = nullptr;
 };
 
-/// The option's value needs more than itself to be read, or leads to no single member.
+/// Marks an option that code elsewhere reads: its value cannot be read by itself, or belongs to no single member.
 inline constexpr OptionReader kReadByCode{};
 
 template <typename Request, typename Member>
@@ -45,8 +45,8 @@ Result<> read_member(ClassOf<kMember>& request, const Sourced<std::string>& give
   return {};
 }
 
-/// `kInto<&GangOptions::timeout, read_seconds>` in the row of an option: that function reads the value, which that
-/// member takes. A member keeps its value where the option is not given.
+/// `kInto<&GangOptions::timeout, read_seconds>` in an option's row: read_seconds reads the value into the member
+/// `timeout`. The member keeps its value if the option is not given.
 template <auto kMember, auto kRead>
 inline constexpr OptionReader kInto{&typeid(ClassOf<kMember>), [](void* request, const Sourced<std::string>& given) {
                                       return read_member<kMember, kRead>(*static_cast<ClassOf<kMember>*>(request),
@@ -91,7 +91,7 @@ Result<std::chrono::milliseconds> read_seconds_from(const Sourced<std::string>& 
   return read_seconds_within(given, kLeast, kMost);
 }
 
-/// A whole number from `least` to `most`, which is `expected`.
+/// A whole number from `least` to `most`; `expected` describes this range in errors.
 [[nodiscard]] Result<int> read_integer(const Sourced<std::string>& given, int least, int most,
                                        std::string_view expected);
 
@@ -106,8 +106,8 @@ Result<int> read_number(const Sourced<std::string>& given) {
 /// The position of a word in a list such as "auto, always or never".
 [[nodiscard]] Result<std::size_t> find_word(const Sourced<std::string>& given, std::string_view words);
 
-/// One of the words, each of which stands for the value at its place: "wait or fail", OnEarlyExit::Wait,
-/// OnEarlyExit::Fail.
+/// Reads one of several words and returns its value: read_word<"wait or fail", OnEarlyExit::Wait, OnEarlyExit::Fail>
+/// reads "fail" as OnEarlyExit::Fail.
 template <Literal kWords, auto... kValues>
 Result<std::common_type_t<decltype(kValues)...>> read_word(const Sourced<std::string>& given) {
   constexpr std::array kAll = {kValues...};

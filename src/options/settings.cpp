@@ -57,7 +57,7 @@ Error syntax_error(const po::invalid_command_line_syntax& error) {
 }
 
 Result<> set_options(Settings& settings, const std::vector<po::option>& options, const OptionTable& table) {
-  constexpr std::size_t kFirst = 10'000;  // all numbers have as many digits, so that texts sort as they do
+  constexpr std::size_t kFirst = 10'000;  // numbers of equal length, so that their texts sort like numbers
   for (const po::option& option : options) {
     const std::string value = option.value.empty() ? "1" : option.value.front();
     const Source source = from_flag("--" + option.string_key);

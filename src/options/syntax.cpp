@@ -26,9 +26,9 @@ Error unknown_variable(const std::string& name, const std::optional<std::string>
                             : "; names that begin with MUSTER_ are options of muster")};
 }
 
-/// True for other variables MUSTER_*. Kubernetes sets some in every pod for a Service called "muster" or
-/// "muster-anything": its host, its ports, and links such as tcp://10.0.0.1:80.
-/// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
+/// True for a MUSTER_* variable that is not an option. Kubernetes sets some in every pod for a Service called
+/// "muster" or "muster-anything": its host, its ports, and links such as tcp://10.0.0.1:80. Source:
+/// https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
 bool is_no_option(const OptionTable& table, const std::string& name, const std::string& value) {
   const auto& others = table.no_options;
   const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");

@@ -73,7 +73,7 @@ struct OptionTable {
   std::span<const std::string_view> no_options;  ///< MUSTER_* variables that are not options
   std::span<const OtherName> other_names;        ///< spellings of other launchers for the same options
   const char* command = "muster";                ///< the program that has these options
-  std::span<const OptionRemark> remarks{};       ///< for what would be unknown options without a near one
+  std::span<const OptionRemark> remarks{};       ///< advice for other launchers' options that muster lacks
 
   /// Finds an option by its name; nullptr if there is none.
   const Option* find(std::string_view name) const;
@@ -85,17 +85,17 @@ struct OptionTable {
 /// "--nproc_per_node=4" becomes "--nproc-per-node=4"; the value is left alone.
 std::string with_dashes(const std::string& token);
 
-/// "'--nnode'; did you mean '--nnodes'?" as an error of the command line. Without a near option `help` follows.
+/// The error for an unknown option: "'--nnode'; did you mean '--nnodes'?". Without a near option `help` follows.
 Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest, const std::string& help);
 
 /// The error for an option that `table` does not have, with the nearest one that it has.
 Error unknown_own_option(const std::string& typed, const OptionTable& table);
 
-/// The error where a script is missing and an option in `words` has taken it as its value, as behind an empty variable
-/// of the shell. Empty: none has.
+/// The error for a line without a script if an option in `words` has taken the script as its value, as it happens
+/// behind an unset variable of the shell. Empty: no option has.
 std::optional<Error> find_taken_script(std::span<const std::string> words);
 
-/// True for "–nnodes" with an en dash, and for an option behind an invisible character.
+/// True for a word that looks like an option and is none: "–nnodes" with an en dash, or with an invisible character.
 bool looks_like_option(std::string_view word);
 
 /// Fails for a program's name such as "hostfile=hf", which is an option without its dashes. `find` gets a word with
@@ -104,9 +104,9 @@ bool looks_like_option(std::string_view word);
     const std::string& word, std::string_view taken_for,
     const std::function<std::optional<std::string>(const std::string& typed)>& find);
 
-/// Describes the first of muster's options behind the program: many users write them there, although they belong to
-/// the program, unread. `find` gets a word with dashes and returns the option's spelling, or empty for another word.
-/// Words behind "--" are skipped.
+/// Describes the first of muster's options behind the program, where users put them by mistake: there muster does not
+/// read them. `find` gets a word with dashes and returns the option's spelling, or empty for another word. Words
+/// behind "--" are skipped.
 std::optional<std::string> describe_option_behind(
     std::span<const std::string> program, const std::string& whose,
     const std::function<std::optional<std::string>(const std::string& typed)>& find);

@@ -18,12 +18,12 @@
 
 namespace muster {
 
-/// Gives bytes to a sink.
+/// Gives bytes to a sink, and is called back about them.
 class SinkOwner {
  public:
   virtual ~SinkOwner() = default;
 
-  /// Bytes can be taken again, the sink has failed, or all bytes taken are written.
+  /// The sink can take bytes again, has failed, or has written all bytes.
   virtual void on_ready() = 0;
   /// Bytes that were taken are lost, or the file can be written again. The sink goes on taking bytes.
   virtual void on_loss(const FileLoss& /*loss*/) {}
@@ -85,7 +85,7 @@ class NonblockingFd final : public ByteSink {
   bool is_terminal_ = false;
   int failure_ = 0;
   UniqueFd own_fd_;                ///< opened anew, or a copy of the descriptor; written to
-  int direct_fd_ = -1;             ///< of a device that never waits for a reader: written to directly; not owned
+  int direct_fd_ = -1;             ///< a device that never waits for a reader; written to directly, not owned
   std::optional<LossyFile> file_;  ///< writes to such a device, or to a file without a process of its own
   SinkOwner* losses_to_ = nullptr;
   /// An epoll set that holds only `own_fd_`. Asio switches what it waits for to non-blocking, which would affect

@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-/// Position of the last cut that splits no UTF-8 sequence: before the last one if it is incomplete or invalid.
+/// The last position to cut at that splits no UTF-8 sequence: before an incomplete or invalid one at the end.
 std::size_t whole_characters(std::string_view bytes) {
   for (std::size_t back = 1; back < 4 && back <= bytes.size(); ++back) {
     const std::size_t start = bytes.size() - back;
@@ -24,8 +24,8 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
-/// True when a line has a control that is no colour and no erasing to its end, or a text that is overwritten. One that
-/// is incomplete counts, too.
+/// True when a line draws: it has a control that is no colour and does not erase to the end, or it overwrites text.
+/// An incomplete control counts, too.
 bool begins_to_draw(std::string_view line) {
   const std::size_t end = line.ends_with('\n') ? line.find_last_not_of("\r\n") + 1 : line.size();
   line = line.substr(0, end);
@@ -90,7 +90,7 @@ std::string_view LineFramer::feed_line(std::string_view bytes, std::string& out)
   return bytes.substr(end);
 }
 
-/// A line whose text was shown already has only its end left, which was shown, too.
+/// Ends a line. If its text was shown already, as a line of its own, nothing is left to show.
 void LineFramer::end_line(std::string_view line, std::string& out) {
   const bool was_shown = std::exchange(shown_parts_, 0) > 0;
   if (!was_shown || line.find_first_not_of("\r\n") != std::string_view::npos) {

@@ -40,8 +40,8 @@ class LineFramer {
   /// Puts the time before each prefix. Only for a framer that gives out whole lines and draws no rows.
   void put_time(const ConsoleClock& clock) { clock_ = clock; }
 
-  /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`).
-  /// `are_marked`: they come from another muster, whose marks pass.
+  /// Sanitizes lines for a terminal that several workers share: a line cannot move the cursor to another one
+  /// (`sanitize`). `are_marked`: the lines come from another muster, whose marks are kept.
   void sanitize_lines(bool are_marked = false) {
     sanitizes_ = true;
     are_marked_ = are_marked;
@@ -78,7 +78,7 @@ class LineFramer {
 
   /// To be called after a quiet moment: where rows are drawn, turns an unfinished line into a row.
   void begin_row(std::string& out);
-  /// To be called periodically: gives out lines that the worker has left for long.
+  /// To be called periodically: gives out lines that the worker has drawn and not gone back to for some time.
   void settle(std::string& out);
   /// True when `settle` may give out more lines without new input.
   bool may_settle() const { return drawn_ && drawn_->may_settle(); }
@@ -107,7 +107,7 @@ class LineFramer {
   const LineFilter* filter_ = nullptr;  ///< not owned; null: every line
   std::string partial_;                 ///< bytes since the last line end
   bool has_return_ = false;             ///< a carriage return is among them
-  int shown_parts_ = 0;                 ///< of the line since its beginning, by `show_unfinished`
+  int shown_parts_ = 0;                 ///< how many parts of this line `show_unfinished` has shown
 };
 
 /// Keeps the end of a stream, in bounded memory, for the last lines in a report.
@@ -124,7 +124,7 @@ class Tail {
   /// The last lines, oldest first, valid UTF-8, without line ends. The first one may lack its beginning when the
   /// lines together exceed the memory.
   std::vector<std::string> lines() const;
-  /// When the last error among them was written (`find_error`).
+  /// The moment at which the last error in `lines()` was written (`find_error`); empty: none since `since`.
   std::optional<ReadMoment> error_since(std::chrono::steady_clock::time_point since) const;
 
  private:

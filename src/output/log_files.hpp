@@ -48,8 +48,8 @@ class LogFiles : public QueueOwner {
   void close(const LogFile& file);
 
   /// True when every file is created or has failed, or when the file system has taken nothing for longer than the
-  /// stall timeout, which is reported; otherwise `next` is called once that is so. Files of later attempts are not
-  /// waited for: a job that has run once starts again without its disk.
+  /// stall timeout, which is reported. False: `next` is called once, when this is true. A job that has run once does
+  /// not wait for files of later attempts: it starts again even without its disk.
   bool are_open(const std::function<void()>& next);
 
   /// True when the stall timeout has passed and the file system still does not respond.

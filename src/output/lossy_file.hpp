@@ -12,15 +12,15 @@
 
 namespace muster {
 
-/// Tells which bytes a file lacks, of one piece.
+/// Bytes and lines of one piece of output that could not be written to a file.
 struct FileLoss {
   std::uint64_t bytes = 0;
-  std::uint64_t lines = 0;  ///< that have ended in these bytes
+  std::uint64_t lines = 0;  ///< lines that end in the missing bytes
   int error_number = 0;     ///< of the failed write; 0: the file can be written again
 };
 
-/// A file that each piece tries to write anew, whatever the last one met. Its lines stay whole: after a loss a torn
-/// line is ended, and the rest of a line whose beginning is missing is left out.
+/// A file to which writing goes on after an error, such as a full disk: each piece of output is tried. Its lines stay
+/// whole: after a loss a torn line is ended, and the rest of a line whose beginning is missing is left out.
 class LossyFile {
  public:
   using Write = std::function<WriteResult(std::string_view bytes)>;

@@ -261,7 +261,7 @@ std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
          (is_stall ? " accepted no output for longer than --console-stall" : " had not taken them when the job ended");
 }
 
-/// Says that a disk is full once, and what it lacks each time that it can be written again.
+/// Logs once that a disk is full, and what is missing each time that the disk takes bytes again.
 void OutputQueue::on_loss(const FileLoss& loss) {
   if (loss.error_number == EPIPE || loss.error_number == EBADF) {
     break_with(loss.error_number);  // it will never be written

@@ -24,12 +24,12 @@ struct SinkNames {
   std::string line;  ///< "console line"
 };
 
-/// Fills a queue.
+/// Fills a queue, and is called back about it.
 class QueueOwner {
  public:
   virtual ~QueueOwner() = default;
 
-  /// Bytes are taken again, or never will be.
+  /// The queue takes bytes again, or never will.
   virtual void on_queue_writable() = 0;
   /// After `drain` returned false: the queue is drained. May be called before it returns.
   virtual void on_queue_drained() = 0;
@@ -58,10 +58,10 @@ class OutputQueue : private SinkOwner {
 
   /// Queues bytes of a single writer and writes as much as possible. False: they are dropped.
   bool write(std::string_view bytes);
-  /// As `write`, for lines of one of several writers, whose last line may lack its end: an open line of another writer
-  /// is ended first.
+  /// Queues bytes, as `write` does, for one of several writers. The last line may lack its end; if a line of another
+  /// writer is open, it is ended first.
   bool write_in_line(std::string_view bytes, const void* writer);
-  /// Draws the current rows; while many bytes are queued they are drawn after those.
+  /// Draws rows that have changed: now, or behind queued bytes if there are many.
   void draw_rows();
   /// Queues bytes that a stall must not drop.
   void write_always(std::string_view bytes);

@@ -125,7 +125,7 @@ void PipeReader::wait_for(Stream& stream) {
                          });
 }
 
-/// The call that is posted runs when all streams that were readable together have been read.
+/// Numbers a read. The posted call begins a new turn when all streams that were readable together have been read.
 ReadMoment PipeReader::next_moment(ReadOrder order) {
   if (!std::exchange(turns_->is_noted, true)) {
     boost::asio::post(io_, [turns = turns_] {
@@ -191,8 +191,8 @@ void PipeReader::end(Stream& stream) {
   }
 }
 
-/// A worker that has closed its standard error without a word, and goes on, writes its errors to standard output, as
-/// after `exec 2>&1`. One that has ended has closed both.
+/// Keeps the last lines of standard output for a worker that has closed its standard error without having written to
+/// it, and goes on: after `exec 2>&1` its errors come there. A worker that has ended has closed both.
 void PipeReader::keep_lines_of_output(Stream& error) {
   for (const auto& stream : streams_) {
     if (stream.get() == &error || !stream->is_open || stream->lines.route.worker != error.lines.route.worker) {

@@ -70,7 +70,7 @@ class PipeReader {
 
   /// True when all streams of a worker have ended.
   bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
-  /// Until then, what comes does not count as output of a worker, because muster has made it write.
+  /// Until `time`, bytes do not count as output of a worker, because muster itself has made the workers write.
   void disregard_output_until(std::chrono::steady_clock::time_point time) { disregard_until_ = time; }
   /// Time of a worker's last output; empty: none yet.
   std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;
@@ -78,13 +78,13 @@ class PipeReader {
   bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error, or of its output, see `keeps_lines_of_output`.
   std::vector<std::string> last_lines(std::size_t worker) const;
-  /// True if the worker has closed its standard error without a word, and went on: its last lines are those of its output.
+  /// True if the worker has closed its standard error without writing to it, and goes on: its output is kept instead.
   bool keeps_lines_of_output(std::size_t worker) const;
-  /// When a worker wrote its last error, among all workers; empty: it wrote none since then.
+  /// The moment at which a worker wrote its last error, in the order of all workers; empty: it wrote none since then.
   std::optional<ReadMoment> error_since(std::size_t worker, std::chrono::steady_clock::time_point since) const;
   /// To be called before the workers get a stop signal: what they write from now on may be the answer to it.
   void note_stop();
-  /// The last lines before that, if the last of them had just been written; else none.
+  /// The worker's last lines before `note_stop`, if the last of them had just been written then; else none.
   std::vector<std::string> last_lines_before_stop(std::size_t worker) const;
 
  protected:

@@ -38,10 +38,10 @@ struct StreamRoute {
   std::size_t prefix_columns = 0;  ///< of that console's width, taken by the prefix of each line
 };
 
-/// Shared by the streams of one reader. It outlives them.
+/// The queues, a timer and a buffer that the streams of one reader share. Outlives the streams.
 struct LineOutput {
   OutputQueues& queues;
-  DelayedCall quiet_timer;  ///< to be asked when a stream has something to settle or to draw; calls `settle` of each
+  DelayedCall quiet_timer;  ///< asked for by streams with something to show later; calls `settle` of each stream
   std::string lines;        ///< on their way to a console or a file
 };
 
@@ -60,7 +60,7 @@ class StreamLines {
   void deliver(std::string_view bytes);
   /// To be called at the end of the stream: gives out what is left.
   void finish();
-  /// Gives out lines that the worker has left, or shows its unfinished line, if it is time to.
+  /// Shows what has waited long enough: lines that the worker has drawn and left, and its unfinished line.
   void settle();
   /// True if the last lines are kept: of standard error, unless the worker has written nothing there and closed it.
   bool keeps_last_lines() const { return keeps_last_lines_; }
@@ -104,8 +104,9 @@ class StreamLines {
   Tail tail_;
   std::vector<std::string> lines_before_stop_;
   std::chrono::steady_clock::time_point last_read_;
+  /// Time at which `settle` last gave out lines, or at which the first line began to wait for that.
   std::chrono::steady_clock::time_point last_settled_;
-  bool has_unsettled_ = false;  ///< the timer has to settle it
+  bool has_unsettled_ = false;  ///< `settle` has something to show later
   bool keeps_last_lines_;
   bool is_within_line_ = false;  ///< where the last lines are kept: the last one has no end yet
 };

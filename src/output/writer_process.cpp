@@ -106,9 +106,9 @@ std::string_view next_bytes(const WriterChannel& ends) {
 constexpr int kMostRotations = 100;
 constexpr int kTries = 10;
 
-/// Folders of log files. The first file's are opened before a worker runs, with links as the user has put them there,
-/// and held; a process that takes the place of a killed one holds none. Later a worker of another user, to whom one of them belongs, may have put a link in the place of a
-/// folder: root follows none in a folder that others may change.
+/// Opens folders of log files. Those of the first file are opened before any worker runs, follow the user's links,
+/// and stay open; a process that replaces a killed one has none open. Later a worker of another user may have put a
+/// link in the place of a folder, so root then follows no link in a folder that others may change.
 class LogFolders {
  public:
   /// Opens the folder, and makes it and those above it. Empty: errno has the reason.
@@ -128,7 +128,7 @@ class LogFolders {
     return found;
   }
 
-  /// The folders of the first file are open, or a worker has run.
+  /// Ends the time of the first file: its folders are open, or a worker has run.
   void hold_no_more() { is_first_ = false; }
 
  private:

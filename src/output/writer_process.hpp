@@ -53,7 +53,7 @@ class SharedRingBuffer {
   std::atomic<bool>& writer_waits() { return shared_->writer_waits; }
 
  private:
-  /// Each counter and each flag is set by one side. The counters only grow.
+  /// The counters and flags in shared memory, each written by one side only. The counters only grow.
   struct Shared {
     std::atomic<std::uint64_t> put{0};
     std::atomic<std::uint64_t> taken{0};

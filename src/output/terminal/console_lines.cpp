@@ -30,7 +30,7 @@ void ConsoleLines::note_size() {
   }
 }
 
-/// Nothing is drawn below a line without an end, because that is a prompt; nor on a slow terminal, which is busy.
+/// True if rows may be drawn now: not below a line without an end, which is a prompt, and not on a slow terminal.
 bool ConsoleLines::may_draw(std::size_t queued) const {
   constexpr std::size_t kFewBytes = 4096;
   return terminal_ && at_line_start_ && queued < kFewBytes && rows_.is_outdated();
@@ -44,7 +44,7 @@ std::string ConsoleLines::with_rows(std::string_view bytes, std::size_t queued) 
   return output.empty() && rows.empty() ? std::string() : output.append(bytes).append(rows);
 }
 
-/// A row must not imitate a message of muster.
+/// Draws the rows, marked if they look like messages of muster.
 std::string ConsoleLines::draw_rows(std::size_t queued) {
   if (!may_draw(queued)) {
     return {};

@@ -34,9 +34,9 @@ class ConsoleLines {
   std::string write_reset() { return terminal_ ? terminal_->write_reset() : std::string(); }
 
   bool is_at_start() const { return at_line_start_; }
-  /// False: an open line of another writer is to be ended first.
+  /// True if the writer may continue the open line. False: another writer's line is open, and is to be ended first.
   bool may_continue(const void* writer) const { return at_line_start_ || line_of_ == writer; }
-  /// Only this writer may continue the line of the cursor; null: none.
+  /// Notes who may continue the line of the cursor; null: nobody.
   void set_writer(const void* writer) { line_of_ = at_line_start_ ? nullptr : writer; }
   /// Forgets a writer that is destroyed.
   void forget(const void* writer) { line_of_ = line_of_ == writer ? nullptr : line_of_; }

@@ -162,7 +162,7 @@ void DrawnRows::obey(char control, std::string& lines) {
   }
 }
 
-/// Colours stay. Of all movements only those to the beginning of a row count.
+/// Obeys a control sequence. Colours stay; of all movements only those to the beginning of a row count.
 void DrawnRows::obey_sequence(std::string_view text, char last) {
   if (text.find_first_not_of("0123456789;:") != std::string_view::npos) {
     return;
@@ -187,7 +187,7 @@ void DrawnRows::obey_sequence(std::string_view text, char last) {
   }
 }
 
-/// Text behind a return replaces the row. Without text the row stays, as bars that end with a return need it.
+/// Begins the row again after a carriage return, if text follows: some bars end with a return, and their row stays.
 void DrawnRows::begin_again() {
   if (std::exchange(has_returned_, false)) {
     text_.clear();
@@ -195,7 +195,7 @@ void DrawnRows::begin_again() {
   }
 }
 
-/// A backspace takes the last character back, as echoes of typed keys and wheels that turn need it.
+/// Obeys a backspace, which echoes of typed keys and spinners use: removes the row's last character.
 void DrawnRows::take_back_character() {
   if (has_returned_) {
     return;

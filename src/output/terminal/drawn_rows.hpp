@@ -45,9 +45,9 @@ class LiveRows {
   bool is_left_ = false;
 };
 
-/// The row of one worker that overwrites its line: the text since the last line end or carriage return, with its
-/// colours. Any other control is left out. A line that was overwritten is held, because two bars go down and up again:
-/// when the cursor goes up it is taken back, else it is given out after a while. Pure.
+/// The row of one worker that overwrites its line, as progress bars do: the text since the last line end or carriage
+/// return, with its colours. Other controls are left out. A line that ends after it was overwritten is held for a
+/// while: programs with two bars move the cursor up to it again, and then it becomes the row again. Pure.
 class DrawnRows {
  public:
   /// Longer lines are given out in pieces, to bound memory.
@@ -84,7 +84,7 @@ class DrawnRows {
   TerminalParser parser_;
   std::string text_;              ///< of the row
   std::deque<std::string> held_;  ///< lines that were overwritten, and may be again
-  std::size_t settled_ = 0;       ///< of them, held at the last `settle`
+  std::size_t settled_ = 0;       ///< how many of `held_` were there at the last `settle`
   std::size_t climbed_ = 0;       ///< rows that the cursor has gone up, and not down again
   bool has_returned_ = false;     ///< the next character begins the row again
   bool is_drawn_ = false;         ///< the row was overwritten

@@ -77,7 +77,7 @@ TerminalParser::Event TerminalParser::take_long_character(char c) {
   return {Kind::Character, c, character_};
 }
 
-/// Handles the byte after ESC. Some of these are also one character of Latin 1.
+/// Handles the byte after ESC; the two bytes of some sequences may also come as one character of Latin 1.
 TerminalParser::Event TerminalParser::begin_with(char second) {
   constexpr std::string_view kStrings = "PX]^_";
   constexpr char kDelete = '\x7f';

@@ -13,8 +13,8 @@ namespace {
 
 /// The beginning of each message of muster.
 constexpr std::string_view kBeginning = "muster: ";
-/// Goes back over the eight characters "muster: ", and writes the mark and them anew. A mark in front of them could push
-/// them to the begin of the terminal's next row, where they would look like a message.
+/// Goes back over the eight characters "muster: ", and writes the mark and these characters there. A mark put in
+/// front could push them to the beginning of the terminal's next row, where they would look like a message.
 constexpr std::string_view kMark = "\b\b\b\b\b\b\b\b| muster: ";
 constexpr std::size_t kMarkColumns = 2;
 /// Columns of the widest character.
@@ -158,13 +158,13 @@ void TerminalSanitizer::begin_line() {
   is_unfinished_ = false;
 }
 
-/// True when a row may begin with the message's beginning that was put last.
+/// True when the "muster: " at the end of the text may be the beginning of a row of the terminal.
 bool TerminalSanitizer::may_begin() const {
   if (is_unfinished_ || (width_ > 0 && columns_ >= width_ + kBeginning.size())) {
     return true;
   }
   if (!text_.ends_with(kBeginning)) {
-    return false;  // it is further behind than any host name
+    return false;  // a message begins nearer to the line's beginning
   }
   // The text behind the time that --console-time puts before a message; the same text where there is none.
   const std::string_view text = std::string_view(text_).substr(0, text_.size() - kBeginning.size());

@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// `sanitize` for a line in which another muster has put its marks (`TerminalSanitizer::mark`), which pass.
+/// `sanitize` for a line that another muster has marked (`TerminalSanitizer::mark`): keeps these marks.
 std::string sanitize_marked(std::string_view line);
 
 /// Keeps messages of muster recognizable on a terminal:
@@ -50,13 +50,13 @@ class TerminalSanitizer {
   TerminalParser parser_;
   std::size_t width_ = 0;
   bool has_hosts_ = false;
-  std::string text_;            ///< the line's ASCII letters, as far as a message may begin in them
+  std::string text_;            ///< the first ASCII characters of the line; a message of muster may begin in them
   std::size_t columns_ = 0;     ///< an upper bound of the columns that the line has taken
-  std::size_t matching_ = 0;    ///< letters of a message's beginning that the line ends with
+  std::size_t matching_ = 0;    ///< how many characters of "muster: " the line ends with so far
   bool is_unfinished_ = false;  ///< the line began in an earlier call: its column is not known
   bool is_coloured_ = false;
-  bool is_changed_ = false;  ///< in more than colours
-  bool is_painted_ = false;  ///< palette or default colours may have changed
+  bool is_changed_ = false;  ///< a worker has changed more than the colours of its text
+  bool is_painted_ = false;  ///< a worker may have changed the palette or the default colours
   bool is_other_screen_ = false;
 };
 
