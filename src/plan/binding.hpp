@@ -53,9 +53,9 @@ struct CpuBinding {
 
 /// Processes of a node, one per accelerator.
 struct BoundProcesses {
-  /// By local rank: index of the process's accelerator among those that the runtime counts.
+  /// By local rank: which of the accelerators that the runtime counts belongs to the process, as an index.
   std::vector<int> places;
-  int least = 0;  ///< number of indexes to decide in any case: a rank table may name them later
+  int least = 0;  ///< bind at least this many accelerators: a rank table may use them later
 };
 
 /// Gives accelerator i to process i.

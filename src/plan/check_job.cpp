@@ -22,7 +22,7 @@ namespace muster {
 
 namespace {
 
-/// The thread count that muster chose for the workers, because it decides their speed. Empty when it was inherited.
+/// Says which thread count muster chose for the workers, because it decides their speed. Empty: they inherited one.
 std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot, const std::string& cores) {
   if (plan.workers.empty()) {
     return {};
@@ -178,7 +178,7 @@ std::vector<std::string> words_in_braces(std::string_view text) {
   return words;
 }
 
-/// Fails for a word in braces that is nearly a placeholder, as a typing error; other words are the user's own.
+/// Fails for a word in braces that is nearly a placeholder, and so probably mistyped. Other words belong to the user.
 Result<> check_argument(const std::string& argument, const std::vector<std::string>& known) {
   for (const std::string& word : words_in_braces(argument)) {
     const bool is_known = contains(known, word);
@@ -236,7 +236,7 @@ Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
                      "a device for each of the " + count_of(workers, "worker") + " of this node");
 }
 
-/// A CUDA process uses one MIG part of a GPU: the first of its list, whatever else the list names.
+/// Fails if a CUDA process would see several MIG parts of a GPU: it uses only the first of its list.
 Result<> check_gpu_parts(const PlanInput& input) {
   const DeviceMask mask = find_device_mask(input.snapshot);
   const auto& roles = input.mode.mode.roles;

@@ -44,7 +44,7 @@ struct CrossPlace {
 /// Position of the process with this local rank on this node; `slots` is by node rank.
 CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank);
 
-/// TF_CONFIG of one process. Evaluators are in no cluster but their own.
+/// TF_CONFIG of one process. An evaluator is not in the others' cluster, and is alone in its own.
 /// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
 std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index);
 

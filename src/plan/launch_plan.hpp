@@ -50,15 +50,14 @@ struct ProgramFiles {
 struct JobRequest {
   std::vector<std::string> program;  ///< argv as executed, python3 included
   std::string script;                ///< file for the interpreter in `program`, if muster added one
-  ProgramFiles files;                ///< files of `program` in the directory where muster is started
+  ProgramFiles files;                ///< the words of `program` that are files, as found from muster's directory
   std::string folder;                ///< where the program is started; empty: where muster is
   std::string log_dir;               ///< empty: no log files
   LogLayout log_layout = LogLayout::ByRank;
   GiveArguments template_arguments = GiveArguments::Auto;
   bool fills_arguments = false;   ///< also fills {placeholders} in the program's own arguments
   bool fills_local_rank = false;  ///< fills "${local_rank}" there, as torchrun does
-  /// The setting that makes the leader serve torch's store, where the mode knows {agent_store}; empty: rank 0 serves
-  /// it.
+  /// The setting by which the leader serves torch's store, if the mode knows {agent_store}; empty: rank 0 serves it.
   std::optional<Source> hosts_store;
   bool masks_devices = false;                     ///< each worker sees only its own device, as number 0
   std::optional<DeviceChoice> devices;            ///< visible to the workers; empty: the devices visible already
@@ -67,8 +66,8 @@ struct JobRequest {
   std::vector<std::string> success_roles;         ///< roles that decide success; empty: as the template says
   std::optional<NodeBinding> binding;             ///< decided for this node; empty: none was requested
   rank_table::GenerateRequest generates;          ///< used where no rank table is supplied
-  std::optional<Sourced<rank_table::NetworkFile>> network;  ///< assigns the ranks anew
-  std::optional<rank_table::RouteRequest> route;            ///< ranks that all nodes may agree on
+  std::optional<Sourced<rank_table::NetworkFile>> network;  ///< positions of the nodes, which decide the order of ranks
+  std::optional<rank_table::RouteRequest> route;            ///< another order of ranks, if all nodes agree on it
 };
 
 /// The first attempt, assuming that all nodes take part with the cluster's numbers of slots. A node without a rank is
@@ -94,7 +93,7 @@ struct WorkerPlan {
   LocalRank local_rank;
   int role_rank = 0;             ///< among the processes of its role
   std::string label;             ///< prefix of its console lines; empty: the global rank
-  bool is_unranked = false;      ///< none of the job's ranks, such as mpirun: messages use its label alone
+  bool is_unranked = false;      ///< not one of the job's ranks, such as mpirun; messages use only its label
   bool ends_with_ranks = false;  ///< mpirun or its daemon, which exits after the ranks that it started
   bool listens = false;          ///< a port of this node is reserved for it
   std::vector<std::string> argv;
@@ -140,8 +139,8 @@ struct LaunchPlan {
   bool needs_shared_memory = false;   ///< a process of the job uses {shm_dir}
   bool needs_secret = false;          ///< a process of the job, or `mpi_job`, uses {job_secret}
   bool exchanges_sizes = false;       ///< the nodes exchange their numbers of processes
-  std::string mpi_job;                ///< the PMIx namespace, which must be known to the nodes of the job only
-  bool awaits_table = false;          ///< a rank table that is not here yet decides the workers
+  std::string mpi_job;                ///< the PMIx namespace; secret, because who knows it may join the job
+  bool awaits_table = false;          ///< the workers depend on a rank table that does not exist yet
 
   bool needs_service(const std::string& name) const { return contains(services, name); }
 
@@ -185,8 +184,8 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement);
 /// Makes the plan for the assumed placement.
 LaunchPlan make_plan(const PlanInput& input);
 
-/// True if the plan for the assumed placement is the plan for `placement` as well, once {worker_port} is filled: on one
-/// node the start usually decides nothing else. Holds for a plan without a rank table alone.
+/// True if the plan for the assumed placement, with {worker_port} filled, is also the plan for `placement`: on one
+/// node the start usually decides nothing else. Not for a plan with a rank table.
 bool is_plan_for(const LaunchPlan& plan, const Placement& placement);
 
 /// The most listening processes that a node may get, whatever its rank and number of nodes (from `least_nodes` up).

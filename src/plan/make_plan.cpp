@@ -19,8 +19,8 @@ bool is_numeric(const std::string& address) {
   return is_version_6 || address.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-/// The position of this host among the hosts: the platform's, else the gang's if it counts as many tasks here as
-/// there are. Otherwise each task counts as a host.
+/// The position of this host among the hosts: by the platform, else by the gang, if the gang has counted as many
+/// tasks here as the platform. Otherwise each task counts as a host.
 HostPlace host_place(const Cluster& cluster, const Placement& placement) {
   const auto& share = cluster.share;
   if (share && share->host_rank && share->hosts) {

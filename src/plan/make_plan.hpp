@@ -58,7 +58,7 @@ struct RolePlan {
 /// Adds the processes of the role to the plan; `plan.world_size` is the number of processes before them.
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values);
 
-/// Puts the directory in front of the workers' PYTHONPATH. An empty part of the list would mean the worker's directory.
+/// Puts the directory in front of the workers' PYTHONPATH, without an empty part, which means the worker's directory.
 void add_python_path(std::map<std::string, std::string>& environment, const std::string& folder,
                      const Snapshot& snapshot);
 

@@ -61,12 +61,12 @@ std::string fill_argument(std::string argument, const JobRequest& job, const Val
   return job.fills_arguments ? fill_known(argument, values) : argument;
 }
 
-/// Resolves a relative path against `folder`, for a process that starts in another directory.
+/// Makes a relative path absolute, from `folder`, for a process that starts in another directory.
 std::string absolute_path(const std::string& path, const std::string& folder) {
   return (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
-/// Resolves the path of a process's program likewise; a plain name is searched in PATH.
+/// Makes the path of a process's program absolute, too; a name without a slash is searched in PATH.
 void resolve_program(WorkerPlan& worker, const std::string& folder) {
   std::string& program = worker.argv.front();
   program = program.find('/') == std::string::npos ? program : absolute_path(program, folder);
@@ -124,7 +124,7 @@ bool takes_variables_along(const RoleTemplate& role) {
   return contains(role.program, kExports);
 }
 
-/// "-x NAME" for the variables of a further program of mpirun; the first one has them in its options.
+/// "-x NAME" for the variables of each further program of mpirun; the first program's are among mpirun's options.
 std::vector<std::string> exports_for_others(const RolePlan& shared) {
   std::vector<std::string> words;
   for (const auto& [name, value] : shared.input.job.exported) {

@@ -8,9 +8,9 @@
 
 namespace muster {
 
-/// Claims an abstract socket name, of at most 107 bytes, with `claim`. It belongs to the network namespace, as ports do,
-/// and the kernel frees it with its owner. False: another process has it. Where the system refuses sockets, the name
-/// counts as free.
+/// Takes an abstract socket name, of at most 107 bytes, which only one process of a network namespace can have;
+/// `claim` holds it, and the kernel frees it when the owner ends. False: another process has it. Where the system
+/// refuses sockets, the name counts as free.
 bool claim_name(const std::string& name, UniqueFd& claim);
 
 }  // namespace muster

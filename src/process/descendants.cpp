@@ -43,9 +43,9 @@ struct CreatedGroup {
   int error_number = 0;  ///< the reason; ENOENT: no groups of version 2
 };
 
-/// Makes a group below our own.
+/// Makes a control group (version 2) below that of this process.
 CreatedGroup make_group() {
-  const std::vector<ControlGroup> own = own_cgroups("");  // only version 2 has a group without controllers
+  const std::vector<ControlGroup> own = own_cgroups("");  // no controller: only the group of version 2
   if (own.empty()) {
     return {"", ENOENT};
   }

@@ -83,8 +83,8 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name);
 /// Bytes of memory that the process has, those that it shares among them; empty: not readable.
 std::optional<std::uint64_t> resident_bytes(pid_t pid);
 
-/// True while the kernel takes the process down: a signal changes nothing any more. Its handlers would tell less:
-/// Python restores the defaults before it exits, and a process in sigwait does not show the signal as blocked.
+/// True while the kernel takes the process down, so that a signal has no effect any more. Signal handlers do not tell
+/// this: Python restores the defaults before it exits, and a process in sigwait does not show the signal as blocked.
 bool is_exiting(const Process& process);
 
 /// The tracer of a zombie, which keeps it from being reaped; empty: not a zombie, or not traced.
@@ -112,7 +112,7 @@ class Sweeper {
  public:
   explicit Sweeper(pid_t root) : root_(root) {}
 
-  /// Processes left by ended workers: our descendants, without living workers and theirs.
+  /// Processes left by ended workers: our descendants, without living workers and the descendants of these.
   std::vector<Process> orphans(const std::set<pid_t>& living_workers) const;
 
   /// The orphans that are our own children: living children that are not in `known`. Reads no other processes if the kernel
@@ -129,9 +129,9 @@ class Sweeper {
   /// Sends `signal` once to each process, and SIGCONT, because a stopped one could not handle it. True: some had not
   /// got it before.
   bool send_stop_signal(const std::vector<Process>& processes, int signal);
-  /// Counts the signal as sent to these, which get it by another way.
+  /// Notes that these processes have got the signal by another way.
   void note_sent(const std::vector<Process>& processes, int signal);
-  /// Lets signals be sent again that were sent before.
+  /// Forgets which signals were sent, so that they can be sent again.
   void forget_sent() { asked_.clear(); }
 
   /// True for a child of another job that is not in `excluded`; empty: there are none.

@@ -30,7 +30,7 @@ struct SystemCapabilities {
   int close_range = 0;
   int threads = 0;  ///< clone3, and only where the C library has no fallback
   int bind_to_memory = 0;
-  int oom_counter = 0;  ///< ENOENT: none
+  int oom_counter = 0;  ///< 0: the kernel counts OOM kills; ENOENT: it does not
   ProcView proc = ProcView::Whole;
   std::string no_loop;     ///< error of the event loop, "signalfd: Operation not permitted"; empty: none
   std::string no_workers;  ///< error of the calls that every start of workers makes; empty: none
@@ -40,7 +40,7 @@ struct SystemCapabilities {
   std::uint64_t descriptors = 0;
 };
 
-/// Probes only what a guarantee may lack. Takes microseconds, changes and starts nothing.
+/// Probes only the calls that a job's start warns of. Takes microseconds, changes and starts nothing.
 SystemCapabilities probe_before_start();
 
 /// Probes everything. Changes nothing, but makes a control group and removes it.

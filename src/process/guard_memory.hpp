@@ -48,7 +48,7 @@ class GuardSharedMemory {
 
   /// Heartbeat of the agent.
   void beat(Instant now);
-  /// Other nodes depend on this one from now on.
+  /// Renews the lease: the time for which other nodes rely on this agent, counted from `now`.
   void renew(const gang::Lease& lease, Instant now);
   AgentHeartbeat heartbeat() const;
 
@@ -66,7 +66,7 @@ class GuardSharedMemory {
   /// Adds a helper process, which may hang in a file system for good, and which is killed without waiting for it.
   /// False: there are too many already.
   bool add_helper(pid_t pid);
-  /// To be called before the helper is reaped: afterwards its pid may belong to another process.
+  /// Forgets a helper process. Call it before the reaping: afterwards the pid may belong to another process.
   void remove_helper(pid_t pid);
   std::set<pid_t> helpers() const;
 

@@ -211,7 +211,7 @@ Result<HelperAnswer> HelperAnswer::start(const std::function<std::string()>& wor
 }
 
 std::optional<std::string> HelperAnswer::take(Clock::time_point end, std::chrono::milliseconds extra_time) {
-  constexpr std::chrono::milliseconds kLeastTime{2};  // for what it has said already
+  constexpr std::chrono::milliseconds kLeastTime{2};  // time to read an answer that is there already
   const auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()), kLeastTime);
   auto answer = whole_answer(read_to_end(answer_.get(), Timeout(pid_, left, extra_time)).value_or(""));
   if (!answer) {

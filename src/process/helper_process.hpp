@@ -25,12 +25,12 @@
 
 namespace muster {
 
-/// Forks a copy of us that runs `work` and exits. It keeps only the descriptors `kept`: while it hangs, any other
-/// would keep readers from seeing the end of our output. It exits without a signal; waitpid(2) needs __WALL to find
-/// it.
+/// Forks a copy of us that runs `work` and exits. The copy keeps only the descriptors `kept`: any other, such as our
+/// output, would stay open while the copy hangs, and its reader would see no end. The exit sends no signal, and
+/// waitpid(2) needs __WALL to find the copy.
 [[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work);
 
-/// True within the work of `fork_helper`. Where no process can be made, the agent does such work itself.
+/// True in the process of `fork_helper`. False where the agent does such work itself, as no process could be made.
 bool is_helper_process();
 
 /// Ends what programs of this helper process have started and left behind, also in sessions of their own. To be called
@@ -84,7 +84,7 @@ class HelperProcesses {
   std::set<pid_t> pids_;
 };
 
-/// Work that a process of its own does, for a helper process that waits for several.
+/// A process that does one piece of work for a helper process; the helper process may wait for several.
 class HelperAnswer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -133,7 +133,7 @@ class HelperTask {
   void start(Task task);
   /// Runs the task after those before it; its time counts from then on.
   void add(Task task);
-  /// Forgets the tasks that may be dropped, and gives the running one no more time if it may be.
+  /// Forgets the waiting tasks that may be dropped; if the running task may be dropped, its time ends now.
   void drop();
   /// Forgets all tasks: their `then` is not called.
   void cancel();

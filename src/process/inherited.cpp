@@ -212,7 +212,7 @@ void Terminal::give_back() {
 
 void take_terminal_from_exited(int fd, pid_t group) {
   const pid_t foreground = ::tcgetpgrp(fd);
-  // After `bg` the job has no terminal to give: the shell has it.
+  // After `bg` the job has no terminal that it could give: the shell has it.
   if (foreground > 0 && ::kill(-foreground, 0) != 0 && errno == ESRCH) {
     (void)::tcsetpgrp(fd, group);
   }

@@ -100,8 +100,8 @@ bool is_in_background(const Process& process, const Process& shell) {
                  : ::getpgid(process.pid) == process.pid && !has_signal(shell, "SigCgt", SIGINT);
 }
 
-/// The programs below shells that catch the signal and wait for programs in the background alone. Shells come before
-/// what they have started.
+/// The programs that are left to the handlers of shells (`take_left_to_handlers`). Shells come before what they have
+/// started.
 std::set<pid_t> left_to_handlers(const std::vector<Process>& programs, int signal) {
   std::set<pid_t> left;
   for (const Process& shell : programs) {

@@ -26,33 +26,33 @@ bool runs_shell(const Process& process);
 /// by sigwait(3) or signalfd(2).
 bool survives(pid_t pid, int signal);
 
-/// `tops`, and of each shell among them every living process that it has started, again through shells. A shell comes
-/// before what it has started: it would start its next command. Pure.
+/// `tops`, and for each shell among them all living processes that it has started, directly or through other shells.
+/// Each shell comes before its processes: if they ended first, it would start its next command. Pure.
 std::vector<Process> through_shells(const std::vector<Process>& tops, const std::vector<Process>& all,
                                     const std::function<bool(const Process&)>& is_a_shell);
 
-/// Takes out of a worker's programs what waits for a shell's handler: what the shell has started in the background, if it has
-/// a handler for the signal and waits for nothing else. That handler may pass the signal on, or tell them by another way. Nothing for
-/// SIGINT, which shells catch without a handler of the script.
+/// Removes from a worker's programs, and returns, those that shells with a handler for the signal have started in the
+/// background and wait for, with nothing in the foreground. The handler may pass the signal on, or end them in
+/// another way. Removes nothing for SIGINT, which shells catch without any handler of the script.
 std::vector<Process> take_left_to_handlers(std::vector<Process>& programs, int signal);
 
-/// Programs that a request to end does not go to.
+/// Programs that muster does not send a request to end.
 struct Unasked {
   std::vector<Process> to_handlers;  ///< see `take_left_to_handlers`
-  /// Programs such as `tee`: the signal would end them, but they read the output of a program that the signal does not end.
-  /// They end when this output ends; if they ended first, the other program could not write while it saves.
+  /// Programs such as `tee`, which the signal would end, and which read the output of a program that the signal does
+  /// not end. They end with this output; if they ended first, the other program could not write while it saves.
   std::set<pid_t> readers;
 };
-/// Takes the programs that are not asked out of a worker's programs.
+/// Removes from a worker's programs those that get no request to end, and returns them.
 Unasked take_unasked(std::vector<Process>& programs, int signal);
 
-/// The programs that a signal is for which is no request: those that survive it, if there is one, else all. A shell that
-/// ended would take the rank with it, and `tee` the output of its program. Pure.
+/// The programs that get a signal which is no request to end: those that survive it, or all if none does. Others must
+/// not get it: a shell that ended would take the rank with it, and `tee` the output of its program. Pure.
 std::vector<Process> informed_programs(const std::vector<Process>& programs,
                                        const std::function<bool(const Process&)>& survives_it);
 
-/// Calls `through_shells` for each of `tops`; `is_passed_over` is its `is_a_shell`. Reads all processes only where one of
-/// them is passed over.
+/// Calls `through_shells` for each of `tops`; processes for which `is_passed_over` is true count as shells. Reads all
+/// processes only if one of `tops` is a shell.
 std::vector<std::vector<Process>> programs_of(const std::vector<Process>& tops,
                                               const std::function<bool(const Process&)>& is_passed_over = runs_shell);
 

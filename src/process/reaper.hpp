@@ -30,7 +30,7 @@ struct Stopped {
   int signal = 0;
 };
 
-/// The only caller of wait*, for workers and for orphans that we adopt as a subreaper.
+/// Finds and reaps ended children: workers, and orphans that we adopt as a subreaper. The only caller of wait*.
 ///
 /// Workers are found through their pidfds in one epoll set, which reports them in the order of their deaths;
 /// waitid(P_ALL) would report the oldest child first. Without pidfds the order of deaths found together is unknown,

@@ -82,7 +82,7 @@ bool set_groups(const std::vector<gid_t>& groups) {
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }
 
-/// setfsuid(2) and setfsgid(2) tell of no failure but by the number that is set then.
+/// Sets the number by setfsuid(2) or setfsgid(2), and reads it back: they report a failure in no other way.
 bool set_number_for_files(long call, unsigned number) {
   (void)::syscall(call, number);
   return static_cast<unsigned>(::syscall(call, ~0U)) == number;

@@ -19,7 +19,7 @@ namespace muster {
 
 /// The rights of a process as /proc/PID/status shows them.
 struct Rights {
-  /// Order of the users and of the groups.
+  /// Positions in `users` and `groups`, as in /proc/PID/status.
   enum Kind : std::uint8_t {
     Real,
     Effective,
@@ -41,8 +41,8 @@ struct Rights {
 /// Fails if /proc does not show the process.
 [[nodiscard]] Result<Rights> rights_of(pid_t process);
 
-/// The rights with which we may run a program that another process has named; empty: as ours are, because it has each
-/// of them. Fails if we cannot take the rights of the other.
+/// The rights with which we may run a program that another process has named: no more than it has. Empty: ours,
+/// because it has each of them. Fails if we cannot take the rights of the other.
 [[nodiscard]] Result<std::optional<Rights>> rights_for_program(const Rights& own, const Rights& others);
 
 /// Takes these rights for good. To be called in a child before it executes a program; false: it must not do so.

@@ -21,10 +21,10 @@ struct ProgramRequest {
   std::chrono::steady_clock::time_point end{};     ///< when the program is killed
   const Inherited* inherited = nullptr;            ///< signals and limits that it gets back; null: it keeps ours
   std::map<std::string, std::string> variables{};  ///< empty: ours
-  std::optional<Rights> rights{};                  ///< its rights; empty: ours
+  std::optional<Rights> rights{};                  ///< rights that it runs with; empty: ours
   int lifeline = -1;                  ///< the end of a pipe: the program is killed when the other end is closed
   std::chrono::milliseconds grace{};  ///< between SIGTERM and SIGKILL after `end`; 0: SIGKILL at once
-  bool awaits_writers = true;         ///< true: also waits for processes that it leaves and that hold its output
+  bool awaits_writers = true;         ///< also wait for processes that it leaves behind and that hold its output
 };
 
 /// Limit of `ProgramAnswer::rest` in bytes.
@@ -42,9 +42,10 @@ struct ProgramAnswer {
   std::string rest{};  ///< if there is more output, its last `kMostRest` bytes or more
 };
 
-/// Runs a program, in a session of its own and with /dev/null as its input, until it has ended and, where that is awaited,
-/// nothing writes to its output any more; kills its process group after `end`. With rights of another it gets neither our variables nor
-/// our folder, which may be secret. Blocks the caller; the program dies with the caller. Fails if it cannot be started.
+/// Runs a program, in a session of its own and with /dev/null as its input, until it has ended and, with
+/// `awaits_writers`, until nobody writes to its output any more. Kills its process group after `end`. With the rights
+/// of another process it gets neither our variables nor our folder, which may be secret. Blocks the caller; the
+/// program dies with the caller. Fails if it cannot be started.
 [[nodiscard]] Result<ProgramAnswer> run_program(const ProgramRequest& request);
 
 }  // namespace muster

@@ -134,7 +134,7 @@ struct OutputEnds {
 /// does not echo. Fails with `System` without free descriptors.
 [[nodiscard]] Result<OutputEnds> make_output_ends(const OutputConnection& streams);
 
-/// Makes the worker's ends, which stay open until it has started, its standard output and error.
+/// Makes the worker's ends the request's standard output and error. Keep them open until the worker has started.
 void give_ends(SpawnRequest& request, const StreamEnds& workers);
 
 }  // namespace muster

@@ -11,8 +11,8 @@
 
 namespace muster {
 
-/// Wraps callbacks of its owner, so that they do nothing after `end`, or once the owner is destroyed. Asio still calls
-/// handlers that completed before they were cancelled.
+/// Wraps callbacks of its owner, so that they do nothing after `end`, or once the owner is destroyed. Needed because
+/// Asio still calls handlers that completed before they were cancelled.
 class CallbackScope {
  public:
   template <typename Call>
@@ -24,7 +24,7 @@ class CallbackScope {
     };
   }
 
-  /// Later calls of `wrap` begin anew.
+  /// Makes all callbacks that were wrapped before do nothing. Later calls of `wrap` give callbacks that work.
   void end() { lives_ = std::make_shared<const bool>(); }
 
  private:

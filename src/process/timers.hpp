@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// Calls once after a delay, however often it is asked for meanwhile.
+/// Calls once, a delay after the first request; further requests until then change nothing.
 class DelayedCall {
  public:
   DelayedCall(boost::asio::io_context& io, std::chrono::milliseconds delay, std::function<void()> call)
@@ -47,11 +47,11 @@ class Debounce {
   Timer::Clock::time_point latest_;
 };
 
-/// A signal to every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which forwards it, and us:
-/// that is one stop request, not two.
+/// Recognizes a signal that was sent to every process of a job (`timeout`, systemd, `pkill`): we get it directly, and
+/// again from the guard, which forwards it. That is one stop request, not two.
 class SignalDebounce {
  public:
-  /// True if a stop signal that arrives now is not such an echo.
+  /// True if a stop signal that arrives now is a new request, and not the second copy of one.
   bool is_new(int signal) {
     constexpr std::chrono::milliseconds kEcho{100};
     const auto now = std::chrono::steady_clock::now();
