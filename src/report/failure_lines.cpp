@@ -34,7 +34,7 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
          format_seconds(failure.run_time_seconds) + " s, attempt " + std::to_string(attempt);
 }
 
-/// The sentence before the names of those that may have failed first, too.
+/// The sentence before the names of other processes that may have failed first.
 std::string describe_choice(const Failure& first) {
   if (first.was_asked) {
     return "it is named because it had written an error of its own before it was asked to end; these failed before it, "

@@ -123,7 +123,7 @@ std::vector<std::pair<std::string, std::string>> known_pages() {
   return pages;
 }
 
-/// The meaning of a row of messages, as it stands for itself.
+/// The meaning of a row of messages, as text that can be read without the table.
 std::string meaning_of(const TableRow& row) {
   constexpr std::ptrdiff_t kFewBlanks = 6;
   std::string own = plain(row.cells.back());
@@ -136,7 +136,7 @@ std::string meaning_of(const TableRow& row) {
   return own;
 }
 
-// The likeness of two messages: by their words and pairs of words, of which rare ones and the first ones count more.
+// Compares two messages by their words and pairs of words, of which rare ones and the first ones count more.
 
 /// The text without what stands in single quotes, which differs from run to run. An apostrophe behind a letter quotes
 /// nothing.
@@ -259,7 +259,7 @@ std::map<std::string, double> features_of(const std::vector<std::string>& words)
   return features;
 }
 
-/// The rows that `read` finds in the pages.
+/// All rows of all pages in the program, as `read` finds them in one page.
 template <typename Read>
 auto all_rows(const Read& read) {
   std::invoke_result_t<Read, std::string, std::string> rows;
@@ -379,15 +379,15 @@ void MessageIndex::add(std::size_t row, const std::string& message) {
   messages_.push_back({row, message, words, 0});
 }
 
-/// The weight of a feature: the fewer messages have it, the more it tells.
+/// The weight of a word or pair of words: the fewer messages have it, the more it counts.
 double MessageIndex::weight_of(const std::string& feature) const {
   const auto having = having_.find(feature);
   const std::size_t count = having == having_.end() ? 1 : having->second.size();
   return std::log(1.0 + static_cast<double>(messages_.size()) / static_cast<double>(count));
 }
 
-/// The likeness of each message to the text: how much of the text it has, and of how much of it the text has. More, if
-/// the text has all of it; less, if they begin differently.
+/// The likeness of each message to the text: which part of the text it has, and which part of it the text has. More if
+/// the text has all of it; less if they begin differently.
 std::vector<double> MessageIndex::likeness_to(std::string_view text) const {
   constexpr double kOfText = 0.6;
   constexpr double kAll = 0.97;

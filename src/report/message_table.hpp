@@ -37,8 +37,8 @@ struct ExitCodeHelp {
   std::string section;
 };
 
-/// Reads the rows of the tables of a page whose first column is called "Message" or "You see". A row with few words has
-/// the text that stands above its table behind them.
+/// Reads the rows of a page's tables whose first column is "Message" or "You see". To a row with few words, adds the
+/// text that stands above its table.
 std::vector<MessageRow> read_message_page(std::string_view markdown, const std::string& page);
 
 /// Reads the rows of the table of a page whose first column is called "Code".
@@ -52,23 +52,23 @@ std::vector<MessageRow> known_messages();
 std::vector<ExitCodeRow> known_exit_codes();
 std::vector<ExitCodeHelp> known_exit_code_help();
 
-/// The row of an exit code: its own, that of signals above 128, or that of workers. Empty: `rows` have none.
+/// The row for an exit code: its own, that for signals (128 + signal), or that for workers. Empty: `rows` have none.
 std::optional<ExitCodeRow> find_exit_code(int code, const std::vector<ExitCodeRow>& rows);
 std::optional<ExitCodeHelp> find_exit_code(int code, const std::vector<ExitCodeHelp>& rows);
 
-/// The rows of which a text is one word, such as `OOMKilled`, that stands in the text. A word in small letters, such as
-/// `lost`, counts in a text of at most three words: others write it, too.
+/// The rows with a message of one word, such as `OOMKilled`, that stands in the text. A word in small letters, such
+/// as `lost`, counts only in a text of at most three words, because other programs write it, too.
 std::vector<MessageRow> find_word(std::string_view text, const std::vector<MessageRow>& rows);
 
-/// Finds messages by their words and pairs of words. Rare ones and the beginning count more, and so does a message of
-/// which the text has all words.
+/// Finds messages by their words and pairs of words. Rare words, and those at the beginning, count more; so does a
+/// message whose words are all in the text.
 class MessageIndex {
  public:
   explicit MessageIndex(std::vector<MessageRow> rows);
 
-  /// The rows of which `text` is most likely a message, the likeliest first; at most three, each with the likest of its
-  /// messages alone. Names and numbers need not be those of the table, and a part of a message is enough. Where messages
-  /// have exactly the words of `text`, these alone. Empty: none is like it.
+  /// The rows of which `text` is most likely a message, at most three, the likeliest first; each row has only its
+  /// most similar message. Names and numbers need not be those of the table, and a part of a message is enough. If
+  /// some messages have exactly the words of `text`, only these. Empty: none is similar.
   std::vector<MessageRow> find(std::string_view text) const;
 
  private:
@@ -76,9 +76,9 @@ class MessageIndex {
     std::size_t row = 0;
     std::string text;
     std::vector<std::string> words;
-    double weight = 0;  ///< of all its features
+    double weight = 0;  ///< of all its words and pairs of words
   };
-  /// A message that has a feature, and how much it counts there.
+  /// A message with a certain word or pair of words, and how much that counts in it.
   struct Having {
     std::size_t message = 0;
     double factor = 1;
@@ -90,7 +90,7 @@ class MessageIndex {
 
   std::vector<MessageRow> rows_;
   std::vector<Message> messages_;
-  std::map<std::string, std::vector<Having>> having_;  ///< by each feature the messages that have it
+  std::map<std::string, std::vector<Having>> having_;  ///< by word or pair of words: the messages that have it
 };
 
 /// The pages, compressed, and their size without that: made by report/embed_pages.cpp.

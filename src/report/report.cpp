@@ -152,7 +152,7 @@ json::object past_attempt_document(const PastAttempt& past) {
                       {"also_failed", json::array(past.also_failed.begin(), past.also_failed.end())}};
 }
 
-/// Adds how far apart the nodes came, if the difference is worth reporting.
+/// Adds by how much the nodes came at different times, if that is worth reporting.
 void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
   constexpr double kWorthSaying = 10;
   const GangRecord& gang = outcome.end.gang;
@@ -200,7 +200,7 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   }
 }
 
-/// Adds what a stopped job was seen to hang at, which may have been long before.
+/// Adds at which place a stopped job was seen to hang, perhaps long before its end.
 void add_hang(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const auto seen = outcome.end.verdict == Verdict::Stopped ? parse_object(outcome.hang) : std::nullopt;
   const json::array* const sentences = seen ? array_of(*seen, "verdict") : nullptr;
@@ -233,7 +233,7 @@ json::object evidence_document(const KeptEvidence& one) {
                       {"remark", text_or_null(one.remark)}};
 }
 
-/// False when the first failure is the whole story.
+/// False when the end has nothing to tell beyond the first failure.
 bool says_more_than_a_failure(const JobEnd& end) {
   const bool is_a_failure = end.verdict == Verdict::Failed || end.verdict == Verdict::Hung;
   return !end.first_failure || !is_a_failure || end.kind == EndKind::NoProgress || end.first_failure->is_early_exit;

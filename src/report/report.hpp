@@ -35,7 +35,7 @@ json::value to_document(const Outcome& outcome);
 /// Our descriptor that a path such as /dev/stdout or /dev/fd/3 names; empty: none.
 std::optional<int> stream_of(const std::string& name);
 
-/// Writes the document to a file, whole or not at all. Fails with `System`.
+/// Writes the document to a file, which then is complete or unchanged. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);
 /// Writes a document that another node has sent.
 [[nodiscard]] Result<> write_report(const std::string& document, const std::string& path);
@@ -62,7 +62,7 @@ std::string state_folder_of(const std::string& state_dir, const std::string& job
 /// counts as no runs; fails with `System` when the folder cannot be created.
 [[nodiscard]] Result<RunHistory> open_history(const std::string& folder);
 
-/// Adds this run, whole or not at all. Blocks while the file system hangs. Fails with `System`.
+/// Adds this run; then the file is complete or unchanged. Blocks while the file system hangs. Fails with `System`.
 [[nodiscard]] Result<> write_history(const std::string& folder, const RunHistory& before, const JobEnd& end);
 
 /// Parses the content of the file. Empty: it is invalid. Pure.

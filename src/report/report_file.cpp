@@ -26,14 +26,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kTimeout{2};  // for a pipe that is not read
+constexpr std::chrono::seconds kTimeout{2};  // to write to a pipe, which may be full
 
 constexpr int kWriteOnly = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-/// The kind of file at the user's path.
+/// The kind of file at the user's path, which decides how the report is written.
 struct Target {
   enum class Kind {
-    File,    ///< a regular file, or none yet: written to a temporary file and renamed
+    File,    ///< a regular file, or no file yet: the report goes to a temporary file, which is renamed
     Device,  ///< another named file: a named pipe, /dev/null
     Stream,  ///< a descriptor of ours, such as /dev/stdout: its earlier content stays
     None     ///< not writable

@@ -12,7 +12,7 @@ namespace muster {
 struct CacheOptions {
   std::optional<Sourced<std::string>> store;  ///< the shared folder of --compile-cache, absolute; empty: off
   std::string folder;                         ///< this node's own; empty: off, or there is no place for it
-  /// The user as in the names of folders for temporary files, if these are beside `folder`; empty: they are somewhere else.
+  /// The user's name as in names of temporary folders, if these are beside `folder`; empty: they are elsewhere.
   std::string user;
 };
 

@@ -1,4 +1,4 @@
-// Answers for all start methods of a job together.
+// Answers questions about a job over all of its start methods.
 #include "run/run_context.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 
 namespace muster {
 
-/// A fallback for starting MPI ranks, used where those before it do not work on all nodes.
+/// A fallback for starting MPI ranks, used if the methods before it do not work on all nodes.
 struct MpiStartMethod {
   ChosenMode mode;
   LaunchPlan plan;  ///< as far as known before the nodes have met
@@ -41,8 +41,8 @@ struct JobPlan {
 
 /// Final steps of the agent, after every process has ended and all output has been read.
 struct ExitReport {
-  /// Writes the report; empty: none is wanted. Runs in a helper process, because its file system may hang; of our
-  /// descriptors that has `stream` alone.
+  /// Writes the report; empty: none is wanted. Runs in a helper process, because the report's file system may hang;
+  /// of our descriptors the helper process has only `stream`.
   std::function<Result<>(const Outcome&)> write_report;
   std::optional<int> stream;  ///< descriptor of the report, if it has no path
   std::string file{};         ///< path of the report, if it has one
@@ -59,14 +59,14 @@ struct RunContext {
   const std::map<std::string, std::string>& variables;
   const ExitReport& exit_report;
   const std::string& marker;
-  const std::string& log_folder;     ///< prefix of the plan's log paths; empty: they are complete
+  const std::string& log_folder;     ///< directory in front of the plan's log paths; empty: the paths are complete
   const std::string& run_folder;     ///< empty: none
   const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
-  const std::string& rank_place;     ///< for the folders of ranks; empty: none
+  const std::string& rank_place;     ///< each rank gets a folder of its own below it; empty: none does
   std::string run_id = {};           ///< of a one-node job without an id: a random UUID, as in torchrun
   std::string log_token = {};        ///< makes the log directory's name unique among runs
-  /// Found once, before other nodes depend on this agent: the kernel delays the answer while anyone moves a process
-  /// between control groups.
+  /// The memory cgroup of this agent. Found once, before other nodes depend on this agent: the kernel delays the
+  /// answer while anyone moves a process between control groups.
   MemoryGroup memory_group = {};
 };
 

@@ -30,7 +30,7 @@ enum class PrefixWhen {
 
 /// The workers that inherit standard input; others read /dev/null.
 enum class InputFor {
-  SingleWorker,  ///< none, where there are several workers
+  SingleWorker,  ///< the only worker; none, if there are several
   ChosenWorker,
   All,  ///< shared
   None

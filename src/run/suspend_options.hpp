@@ -1,6 +1,6 @@
 #pragma once
 
-// Options of a suspension: the sources of its notices, and the reaction to one (docs/control.md).
+// Options of suspending a job: what announces it, such as a cloud, and what muster then does (docs/control.md).
 
 #include <chrono>
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Task of this node for HAI, which announces a suspension to the job's first node alone.
+/// This node's task in HAI. HAI announces a suspension only to the first node of a job.
 struct HaiTask {
   std::string manager;       ///< host name of the task's manager; empty: unknown
   bool is_training = false;  ///< only training tasks are suspended and restarted
@@ -21,9 +21,9 @@ enum class Cloud {
   Azure
 };
 
-/// Suspension of the job after a notice (docs/control.md).
+/// Options of suspending the job after a notice, the message that it has to end soon (docs/control.md).
 struct SuspendOptions {
-  std::optional<int> signal;         ///< a notice and not a stop request; empty: none
+  std::optional<int> signal;         ///< a signal that is a notice, not a request to stop; empty: none
   std::optional<int> worker_signal;  ///< sent to the workers in addition to the notice file
   /// End of the allocation, as the platform says; empty: unknown.
   std::optional<std::chrono::system_clock::time_point> allocation_end;
