@@ -2,8 +2,8 @@
 //
 // RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as on the platforms that
 // set only these (PyTorchJob up to 1.6), unless another variable proves that they count processes: a LOCAL_RANK, a
-// NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE of which WORLD_SIZE is a multiple. Then node
-// variables are used, and sizes and RANK are divided; where they cannot be divided, the user has to decide.
+// NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE that divides WORLD_SIZE. Then the node variables
+// are used, and sizes and RANK are divided; if they cannot be divided, the user has to decide.
 #include "base/encoding.hpp"
 #include "base/lists.hpp"
 #include "base/text.hpp"

@@ -17,7 +17,7 @@ namespace {
 
 struct BatchHosts {
   SlotList list;
-  std::optional<Sourced<int>> started_on;  ///< index of this host, from the program that started muster
+  std::optional<Sourced<int>> started_on;  ///< index of this host, if the batch system started muster here
   std::string advice;                      ///< the command that starts muster on all hosts
   bool is_interactive = false;             ///< a person may start the others
 };

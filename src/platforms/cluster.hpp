@@ -42,7 +42,7 @@ struct Cluster {
   std::optional<std::uint16_t> master_port;       ///< the rendezvous; empty: one node needs none
   std::optional<std::uint16_t> worker_port;       ///< empty: a fresh one is chosen at start
   std::uint16_t gang_port = 0;                    ///< where the agents meet; 0 for one node
-  std::string gang_port_option;                   ///< by which a person gave it; empty: none did
+  std::string gang_port_option;                   ///< the option by which a person gave this port; empty: nobody did
   std::string secret_file;                        ///< a secret that all nodes share; empty: none
   int max_restarts = 0;                           ///< how often all workers may be started again
   int platform_restarts = 0;                      ///< how often the platform has started the job again

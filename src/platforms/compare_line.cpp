@@ -26,12 +26,12 @@ int least_of(const PlatformFacts& facts) {
   return facts.least_nodes.value_or(facts.nodes->value);
 }
 
-/// True where one number of nodes fits both.
+/// True if some number of nodes is possible for both.
 bool is_same_size(const PlatformFacts& known, const PlatformFacts& facts) {
   return known.nodes && least_of(known) <= facts.nodes->value && least_of(facts) <= known.nodes->value;
 }
 
-/// Without this line's start on the others, they never come.
+/// Adds a notice if a batch system runs this line on one host only: the other nodes would never come.
 void add_placement(Notices& notices, const PlatformFacts& known, const ClusterRequest& request) {
   const auto& why = known.no_nodes ? known.no_nodes : known.no_rank;
   const bool is_by_hand = known.may_be_by_hand && request.node_rank;
@@ -42,7 +42,7 @@ void add_placement(Notices& notices, const PlatformFacts& known, const ClusterRe
   }
 }
 
-/// A platform's step of one node says nothing: several such steps may make one job.
+/// Adds a notice on different numbers of nodes. A platform's step of one node gets none: several may make one job.
 void add_count(Notices& notices, const PlatformFacts& known, const PlatformFacts& facts,
                const ClusterRequest& request) {
   if (!request.nodes || !known.nodes || known.processes || known.nodes->value == 1 || is_same_size(known, facts)) {
@@ -54,8 +54,8 @@ void add_count(Notices& notices, const PlatformFacts& known, const PlatformFacts
                                        : "right only if others are started elsewhere"));
 }
 
-/// True where the rank is the line's, of as many nodes as the platform has or of more than its index says, and another
-/// one than the platform's.
+/// True if the line gives this node another rank than the platform, although both describe the same nodes: they have
+/// the same number, or the platform knows only its index, which the line's number of nodes allows.
 bool is_renumbered(const PlatformFacts& known, const PlatformFacts& facts, const ClusterRequest& request) {
   if (!request.node_rank || !facts.node_rank || !known.node_rank) {
     return false;
@@ -84,7 +84,7 @@ std::optional<int> position_in(const std::vector<std::string>& hosts, const std:
                        [&](const std::string& one) { return is_same_name(one, host) || is_same_address(one, host); });
 }
 
-/// Fails for a leader's address that is another listed host's, and for a follower that is at that address.
+/// Fails if the leader's address is another host of the list, and if a follower has the leader's address.
 Result<> check_leader(const PlatformFacts& known, const PlatformFacts& facts, const ReplacedPlatform& replaced) {
   const auto& address = replaced.request.master_address;
   if (!address || !known.hosts || !known.node_rank || !facts.node_rank || !is_same_size(known, facts)) {

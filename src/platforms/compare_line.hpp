@@ -17,12 +17,12 @@ struct ReplacedPlatform {
   const Snapshot& snapshot;
 };
 
-/// Notices about differences that may be meant so. Fails where both cannot be true: by the platform's list of hosts
-/// this node is to lead at another host's address, or to follow at its own. `facts` are those that count.
+/// Returns notices about differences that may be intended. Fails if by the platform's list of hosts this node would
+/// lead at another host's address, or follow at its own. `facts`: those that the job uses.
 [[nodiscard]] Result<std::vector<std::string>> compare_with_platform(const ReplacedPlatform& replaced,
                                                                      const PlatformFacts& facts);
 
-/// The platform's hosts by node rank, where they fit the line: the same nodes, rank and leader; else empty.
+/// The platform's hosts by node rank, if they fit the line: the same nodes, rank and leader; else empty.
 std::optional<Sourced<std::vector<std::string>>> hosts_that_fit(const ReplacedPlatform& replaced,
                                                                 const PlatformFacts& facts);
 

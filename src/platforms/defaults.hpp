@@ -9,12 +9,12 @@
 
 namespace muster {
 
-/// Fills in defaults for a single node, and fails for values that several nodes need and that are missing, in the
-/// command line's words. Fails where a rank is not below its count.
+/// Fills in defaults for a single node. Fails if several nodes lack a value that they need, and says so in the words
+/// of the command line. Fails if a rank is not below its count.
 [[nodiscard]] Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* platform,
                                 const OptionNames& names);
 
-/// Adds the platform's command that starts the line on each node; only the text where there is none.
+/// Adds to the text the platform's command that starts this line on each node, if the platform has one.
 std::string with_advice(const std::string& text, const PlatformFacts& facts, const OptionNames& names);
 
 // Checks that nodes can meet at the leader's address.

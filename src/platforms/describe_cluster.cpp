@@ -203,8 +203,8 @@ void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterReques
   }
 }
 
-/// For the leader, which says where nodes use the same ones. Where a launcher has placed the workers of a host, it gives
-/// each its own.
+/// Adds this node's devices, so that the leader can say if several nodes use the same ones. Does nothing where a
+/// launcher has placed the workers of a host, because it gives each its own devices.
 void add_devices(Cluster& cluster, const Snapshot& snapshot) {
   if (cluster.job.most_nodes == 1 || cluster.share) {
     return;

@@ -29,15 +29,15 @@ struct RoleEndpoints {
   bool operator==(const RoleEndpoints&) const = default;
 };
 
-/// Position of this process on its host, where the platform starts one process for each worker: `srun` with a task a
-/// GPU, `mpirun -np 16`. Then a "node" of the job is such a task, with one slot.
+/// Share of one process in its host, where the platform starts one process for each worker: `srun` with a task per
+/// GPU, `mpirun -np 16`. A "node" of the job is then such a process, with one slot.
 struct HostShare {
   Sourced<int> local_rank;            ///< among the tasks on this host
-  Sourced<int> local_size;            ///< their number, 1 at least
-  std::optional<int> host_rank = {};  ///< index of this host, where a source has it
-  std::optional<int> hosts = {};      ///< number of hosts of the job, likewise
-  std::optional<int> cores = {};      ///< cores of each task, likewise
-  std::optional<int> devices = {};    ///< accelerators of each task, likewise
+  Sourced<int> local_size;            ///< number of tasks on this host, at least 1
+  std::optional<int> host_rank = {};  ///< index of this host, if known
+  std::optional<int> hosts = {};      ///< number of hosts of the job, if known
+  std::optional<int> cores = {};      ///< cores of each task, if known
+  std::optional<int> devices = {};    ///< accelerators of each task, if known
 };
 
 /// torchrun's default where no source names a job.
@@ -46,7 +46,7 @@ inline constexpr const char* kNoJobId = "none";
 /// Facts that all nodes of a job must agree on.
 struct JobFacts {
   std::string job_id = kNoJobId;
-  std::string mode;                ///< its name
+  std::string mode;                ///< name of the mode
   std::string template_digest;     ///< of the template's content
   bool are_tasks = false;          ///< each node is one process that the platform has placed
   int least_nodes = 1;             ///< the job starts with at least this many
@@ -65,7 +65,7 @@ struct JobFacts {
 
 /// Facts about one node.
 struct NodeFacts {
-  std::optional<NodeRank> rank;             ///< empty: by arrival
+  std::optional<NodeRank> rank;             ///< empty: given in the order of arrival
   int slots = 1;                            ///< workers that it can run
   std::string host;                         ///< its name
   std::chrono::milliseconds grace{30'000};  ///< from SIGTERM to SIGKILL

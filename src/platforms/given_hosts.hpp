@@ -44,14 +44,14 @@ struct ChosenHost {
 /// for a host or a device that is not listed.
 [[nodiscard]] Result<GivenHosts> choose_hosts(GivenHosts listed, const Settings& settings);
 
-/// Settings by which mpirun's processes are dealt to the hosts of a list: how many in all, how many on each, that
-/// there may be more than slots, and that mpirun deals them itself.
+/// Settings for how mpirun's processes are distributed over listed hosts: how many in all, how many on each, whether
+/// there may be more than slots, and whether mpirun distributes them itself.
 inline constexpr const char* kProcessesOfHosts = "processes-of-hosts";
 inline constexpr const char* kProcessesPerHost = "processes-per-host";
 inline constexpr const char* kMayOversubscribe = "may-oversubscribe";
 inline constexpr const char* kDealtByMpirun = "dealt-by-mpirun";
 
-/// ", or --oversubscribe" where the launcher has that option, to follow a number of slots; else empty.
+/// ", or --oversubscribe", to add behind a number of slots in a message; empty if the launcher has no such option.
 std::string or_oversubscribe(const Settings& settings);
 
 /// A platform that starts muster on each node of a job by itself.
@@ -70,7 +70,7 @@ std::optional<Starter> find_starter(const Snapshot& snapshot);
 /// More slots than any machine has: a larger number is probably a port.
 inline constexpr int kMostSlotsOfHost = 1024;
 
-/// The fault of a list's word "HOST" or "HOST:N", to be read after "expected".
+/// Describes the fault of the word "HOST" or "HOST:N" of a list, as a text behind "expected".
 std::string expected_of_host(const std::string& word);
 
 /// Reads --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".
@@ -81,9 +81,8 @@ std::string expected_of_host(const std::string& word);
 
 // Selects the hosts that get processes, where their number is given: mpirun's -np.
 
-/// Deals processes to the hosts by the settings kProcessesOfHosts and others: in the order of the list, each host
-/// filled before the next one. Returns the hosts with processes, their number as slots. Fails for more processes than
-/// slots.
+/// Distributes processes over the hosts by these settings: in the order of the list, each host filled before the next
+/// one. Returns the hosts that got processes, with their number as slots. Fails for more processes than slots.
 [[nodiscard]] Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings);
 
 }  // namespace muster

@@ -113,12 +113,12 @@ const Platform kVertex = {.name = "vertex",
                           .read = read_vertex,
                           .counts = {"CLUSTER_SPEC", "WORLD_SIZE"}};
 
-// Azure Machine Learning. With the PyTorch distribution RANK and WORLD_SIZE count processes, of which it
-// starts process_count_per_instance on each node; with one on each node they count nodes, and LOCAL_RANK is 0
-// everywhere. The number of nodes distinguishes the two. With the MPI distribution the variables of Open MPI
-// count the same.
-// Source: Microsoft, "Distributed GPU training guide (SDK v2)": PyTorch, and "Environment variables from
-// Open MPI" of v1.
+// Azure Machine Learning. With the PyTorch distribution RANK and WORLD_SIZE count processes:
+// process_count_per_instance of them on each node. With one process on each node they count nodes, and LOCAL_RANK is
+// 0 everywhere. The number of nodes distinguishes the two. With the MPI distribution the variables of Open MPI count
+// the same.
+// Source: Microsoft, "Distributed GPU training guide (SDK v2)": PyTorch, and "Environment variables from Open MPI" of
+// v1.
 
 namespace {
 

@@ -33,7 +33,7 @@ std::vector<std::string> volcano_tasks(const Snapshot& snapshot);
 /// The host file that Volcano mounts for a task; empty when there is none.
 [[nodiscard]] Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const std::string& task);
 
-/// Fails unless two lists of one task are equal.
+/// Fails unless two lists of the same task are equal.
 [[nodiscard]] Result<> check_same_hosts(const HostList& one, const HostList& other);
 
 /// Takes the hosts of the whole job in the order of node ranks; the first one leads. Fails where the known number of
@@ -63,15 +63,15 @@ using SlotList = Sourced<std::vector<HostSlots>>;
 /// The host names without slots.
 HostList hosts_of(const SlotList& list);
 
-/// Expands Slurm's compressed list: "n[1-3,07],m2-[0-1]". Order and duplicates stay, also the order in which Slurm
-/// counts several brackets. A text after the last bracket is accepted, as by newer Slurms.
+/// Expands Slurm's compressed list: "n[1-3,07],m2-[0-1]". Keeps order and duplicates; several brackets are counted in
+/// Slurm's order. A text after the last bracket is accepted, as by newer versions of Slurm.
 [[nodiscard]] Result<HostList> read_slurm_list(const Sourced<std::string>& text);
 
 /// Expands Slurm's "2(x3),1" to 2, 2, 2, 1, a number for each node.
 [[nodiscard]] Result<Sourced<std::vector<int>>> read_tasks_per_node(const Sourced<std::string>& text);
 
-/// Reads "a:8,b", or with blanks: hosts, with slots where a number follows. A host that is listed several times
-/// without a number has as many slots.
+/// Reads "a:8,b", or with blanks: hosts, with slots where a number follows. A host without a number has as many slots
+/// as it is listed times.
 [[nodiscard]] Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text);
 
 /// Reads an MPI hostfile: a host on each line, "HOST slots=N max_slots=M username=U port=P" as Open MPI writes it or

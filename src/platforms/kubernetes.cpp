@@ -19,15 +19,15 @@ const Platform kIndexedJob = {.name = "indexed-job",
                                             .address = {"MASTER_ADDR"},
                                             .port = "MASTER_PORT"}};
 
-// JobSet: each pod of the set's Indexed Jobs is a node. JobSet sets no variables itself, so the manifest passes on its labels
-// (JOBSET_*) by the downward API. JOBSET_PODS_PER_JOB is no label: the user copies the completions of each Job from the
-// manifest. In a set the Jobs are numbered, and in each Job its pods. If a manifest passes on the numbers of a part of the
-// set, the replicated job or the group of this Job, muster takes this part for the job.
+// JobSet: each pod of the set's Indexed Jobs is a node. JobSet sets no variables itself, so the manifest passes on
+// its labels (JOBSET_*) by the downward API. JOBSET_PODS_PER_JOB is no label: the user copies the completions of each
+// Job from the manifest. The Jobs of a set are numbered, and so are the pods of each Job. If a manifest passes on
+// only the numbers of a replicated job or of a group, muster takes this part of the set for the job.
 // Source: jobset.sigs.k8s.io, "Labels and annotations"; kubernetes.io, "Indexed Job".
 
 namespace {
 
-/// Labels that count Jobs and number this one among them.
+/// The labels that count the Jobs of a part of the set, and number this Job among them.
 struct Part {
   const char* jobs;
   const char* job;

@@ -192,7 +192,7 @@ Result<> read_job(PlatformFacts& facts, const TaskNames& names, const Snapshot& 
   return {};
 }
 
-/// Engines that start the program once for each device: by mpirun, and by a rank table.
+/// Variables of engines that start the program once for each device: by mpirun, and by a rank table.
 constexpr std::array<TaskVariables, 2> kTasks = {{
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID", "MA_NUM_GPUS"},

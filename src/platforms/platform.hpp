@@ -42,8 +42,8 @@ struct PlatformFacts {
   /// The number of processes of the whole job, used if the user's number of nodes differs from it.
   std::optional<Sourced<int>> processes;
   bool are_processes = false;       ///< `processes` counts processes, whatever number the user gives
-  std::string mode_of_workers;      ///< the mode in which the platform counts them
-  bool is_total_given = false;      ///< --total-workers or an equivalent counts them
+  std::string mode_of_workers;      ///< the mode to which this number of workers applies
+  bool is_total_given = false;      ///< the user has given `workers`: --total-workers or an equivalent
   bool are_nodes_of_total = false;  ///< no source counts the nodes: the number of workers decides
   std::optional<Sourced<std::string>> master_address;
   std::optional<Sourced<int>> master_port;
@@ -54,7 +54,7 @@ struct PlatformFacts {
   /// Time from the platform's SIGTERM to its SIGKILL, by its document.
   std::optional<Sourced<std::chrono::milliseconds>> grace;
   std::optional<HostShare> share;  ///< empty: this host is not shared
-  /// The node may also have its host to itself: no variable tells whether others share it.
+  /// It is not known whether others share this host: no variable tells.
   bool is_share_doubtful = false;
   std::vector<UnusedValue> lost;  ///< other values of this platform or the user, with the reason why each is not used
   std::string secret_file;        ///< contains a secret that only the nodes of the job have
@@ -76,8 +76,8 @@ struct PlatformSigns {
   Names without = {};   ///< and none of these
 };
 
-/// Variables that hold a platform's facts as they are, in the order in which they are read. Where a fact has several
-/// names, those that are set must agree.
+/// Variables that directly hold a platform's facts, in the order in which they are read. If a fact has several
+/// variables, those that are set must agree.
 struct PlatformVariables {
   Names nodes = {};
   const char* node_range = nullptr;  ///< "4" or "2:4"
@@ -91,10 +91,10 @@ struct PlatformVariables {
   const char* all_devices = nullptr;    ///< of all nodes; must be a multiple of `devices`
   const char* restarts = nullptr;       ///< of the job by the platform, from 0
   const char* job_id = nullptr;
-  bool may_be_empty = false;  ///< an empty address or list is as good as none
+  bool may_be_empty = false;  ///< an empty address or list counts as not set
 };
 
-/// A platform: the variables that reveal it and those that describe the job, and code for what these do not say.
+/// A platform: the variables that reveal it, those that describe the job, and code for what no variable simply tells.
 struct Platform {
   const char* name;
   const char* sign_text = nullptr;  ///< the signs, for people; null: their names
@@ -316,8 +316,8 @@ struct Choice {
 [[nodiscard]] Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& request,
                                              const Roles& roles);
 
-/// The platform that another launcher's command line form ignores, because that form implies "flags" or "single".
-/// Null: there is none, or the user has named one of these.
+/// The platform whose variables are ignored because the form of another launcher's command line implies "flags" or
+/// "single". Null: there is none, or the user has chosen "flags" or "single".
 const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                                  const Roles& roles);
 

@@ -108,8 +108,8 @@ std::string to_text(const std::vector<RoleSize>& sizes) {
 
 namespace {
 
-/// Ports on agent 0's host on which tasks listen, with their entries. A lone evaluator leads on its own host, where
-/// no task listens.
+/// Ports on which tasks listen on the host of agent 0, each with the task's entry. A lone evaluator leads on its own
+/// host, where no task listens.
 std::map<int, std::string> listeners_on_leader(const TaskLists& tasks) {
   std::map<int, std::string> listeners;
   if (tasks.is_alone) {

@@ -17,7 +17,7 @@ struct Ports {
   Port rendezvous;                  ///< empty: one node needs none
   Port workers;                     ///< empty: a fresh one is chosen at start
   Port agents;                      ///< empty: one node
-  bool is_worker_port_told = true;  ///< false where it merely repeats the rendezvous
+  bool is_worker_port_told = true;  ///< false: it is the same port as the rendezvous
 };
 
 /// A port that all nodes of a job compute alike from an id that no other job shares: one of the 4,096 highest, which

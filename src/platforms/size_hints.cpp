@@ -1,5 +1,5 @@
-// Finds numbers and lists of nodes that no reader used, by the names and values of variables. choose_platform
-// (platform.cpp) decides which platform is used.
+// Finds variables that seem to count or list nodes, by their names and values, although no platform reader used them.
+// choose_platform (platform.cpp) decides which platform is used.
 #include "platforms/size_hints.hpp"
 
 #include "base/json.hpp"
@@ -20,7 +20,7 @@
 namespace muster {
 namespace {
 
-/// Members of a job, in names of variables. The first three are nodes.
+/// Words for members of a job, as they stand in names of variables. The first three mean nodes.
 constexpr auto kMembers =
     std::to_array<std::string_view>({"NODE", "HOST", "MACHINE", "RANK", "TASK", "WORKER", "TRAINER", "REPLICA",
                                      "INSTANCE", "POD", "SLICE", "PROC", "ARRAY"});
@@ -32,27 +32,27 @@ constexpr auto kRanks = std::to_array<std::string_view>({"RANK", "PROCNO"});
 constexpr auto kLists =
     std::to_array<std::string_view>({"HOSTS", "HOSTNAMES", "MACHINES", "IPS", "NODELIST", "HOSTLIST"});
 
-/// Last words of numbers of nodes, and of lists of nodes.
+/// Words that end the name of a number of nodes, or of a list of nodes.
 constexpr auto kPlurals = std::to_array<std::string_view>({"NODES", "HOSTS", "MACHINES", "PODS"});
 
-/// Words in names of numbers within one machine, of bounds, and of shares of a CI system's tests.
+/// Words in names of other numbers: within one machine, bounds, and parts of a CI system's tests.
 constexpr auto kInnocentWords = std::to_array<std::string_view>(
     {"LOCAL", "PER", "MAX", "MIN", "GPU", "GPUS", "CPU", "CPUS", "NUMA", "LOADER", "DATALOADER", "CI"});
 
-/// Products that set such a pair and mean a database's cluster, or tasks that do not meet.
+/// Beginnings of names whose number and index mean a database's cluster, or independent tasks.
 constexpr auto kInnocentStarts = std::to_array<std::string_view>(
     {"ELASTICSEARCH_", "OPENSEARCH_", "CLOUD_RUN_", "BATCH_TASK_" /* Google's Batch */, "JOB_ARRAY_" /* IBM's */});
 
-/// Variables of CI systems, which share tests out: CIRCLE_NODE_INDEX and CIRCLE_NODE_TOTAL.
+/// Variables that reveal a CI system. CI systems divide tests by such counters: CIRCLE_NODE_INDEX, CIRCLE_NODE_TOTAL.
 constexpr auto kOfCi =
     std::to_array<std::string_view>({"CI", "CIRCLECI", "BUILDKITE", "GITLAB_CI", "GITHUB_ACTIONS", "JENKINS_URL",
                                      "TF_BUILD", "TRAVIS", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID", "DRONE"});
 
-/// Ranks with a known meaning: the job has more nodes than that.
+/// Variables that certainly hold a rank, so that the job has more nodes than their value.
 constexpr auto kKnownRanks =
     std::to_array<std::string_view>({"NODE_RANK", "GROUP_RANK", "PET_NODE_RANK", "GLOBAL_RANK", "PALS_RANKID"});
 
-/// Counting names that may count processes, or devices.
+/// Names of counters that may count processes, or devices, instead of nodes.
 constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_NUM",    "*_WORKER_NUM",
                                                      "*_WORKER_COUNT",  "*_WORLD_SIZE",  "NUM_PROCESSES",
                                                      "*_NUM_PROCESSES", "MS_WORKER_NUM", "CM_WORKER_SIZE"};
@@ -89,7 +89,7 @@ struct Form {
   enum class Kind {
     Nothing,
     Number,
-    Plural,  ///< a number by its value: *_NODES, where services have lists as well
+    Plural,  ///< a number of nodes only by its value: *_NODES may also be a service's list
     Index,
     List
   };
@@ -104,7 +104,7 @@ std::string_view member_of(std::string_view word) {
   return contains(kMembers, word) ? word : "";
 }
 
-/// The member that NUM_NODES, NNODES or NODE_COUNT counts, or that WORLD_SIZE does; empty also for *_GROUP_SIZE.
+/// The member that NUM_NODES, NNODES or NODE_COUNT counts ("NODE"), or WORLD_SIZE ("RANK"); else empty.
 std::string_view counted_by(std::string_view before, std::string_view last) {
   const bool has_n = last.starts_with('N') && !member_of(last.substr(1)).empty();
   return contains(kCounts, before) ? member_of(last)
@@ -183,14 +183,14 @@ bool is_of_nodes(const Form& form, std::string_view name) {
       return contains(kNodes, form.member) && name.ends_with("RANK");
     case Form::Kind::List:
       return name.ends_with("LIST") || names_host_file(name);
-    case Form::Kind::Plural:  // a service's replicas as well
+    case Form::Kind::Plural:  // may also be the replicas of a service
     case Form::Kind::Nothing:
       break;
   }
   return false;
 }
 
-/// True for the first word of a platform's own variables, such as SLURM, about which nothing is guessed.
+/// True for the first word of a platform's own variables, such as SLURM: muster guesses nothing about these.
 bool is_of_platform(std::string_view prefix) {
   const auto has_prefix = [start = std::string(prefix) + "_"](const char* name) {
     return std::string_view(name).starts_with(start);
@@ -218,8 +218,8 @@ int count_texts(const json::value& value) {
   return count;
 }
 
-/// Counts different hosts in a list with commas, semicolons or blanks, or in Slurm's short form. Numbers between them
-/// are slots. A short form that cannot be expanded counts as two.
+/// Counts different hosts in a list with commas, semicolons or blanks, or in Slurm's short form. Numbers in it are
+/// slots. A short form that cannot be expanded counts as two: more than one host, and so not a job of one node.
 int count_hosts(std::string text) {
   const bool is_address = text.find(':') != std::string::npos;
   if (text.find('[') != std::string::npos && !is_address) {
@@ -269,8 +269,8 @@ int number_said_by(std::string_view name, const std::string& value) {
   return !error && document.is_structured() ? count_texts(document) : count_hosts(text);
 }
 
-/// True where another variable of the same prefix is this node's index below `number`, or a list of as many hosts. A
-/// plural's index must be more than an id, and that of a list is of the same member.
+/// True if another variable confirms this counter: with the same prefix, it is an index below `number` or a list of
+/// as many hosts. For a plural, an id is not enough; for a list, the index must count the same member.
 bool has_partner(std::string_view name, const Form& form, int number, const Snapshot& snapshot) {
   return std::ranges::any_of(snapshot.variables, [&](const auto& variable) {
     const auto& [other, value] = variable;
@@ -289,7 +289,7 @@ bool has_partner(std::string_view name, const Form& form, int number, const Snap
   });
 }
 
-/// Adds a variable that no platform has, by its name.
+/// Adds a variable that no platform names, if its name and value suggest that it counts nodes.
 void add_guess(std::vector<Counter>& counters, const std::string& name, const std::string& value,
                const Snapshot& snapshot) {
   const Form form = form_of(name, value);
@@ -302,7 +302,7 @@ void add_guess(std::vector<Counter>& counters, const std::string& name, const st
     counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
   } else if (names_host_file(name) && !value.empty()) {
     const auto file = snapshot.files.find(value);
-    counter.is_guess = file == snapshot.files.end();  // an unreadable file may list any number
+    counter.is_guess = file == snapshot.files.end();  // a file that cannot be read may list any number
     counter.count = counter.is_guess ? 2 : count_lines_of_hosts(file->second);
   } else if (form.kind != Form::Kind::Nothing) {
     counter.count = number_said_by(name, value);
@@ -330,7 +330,7 @@ void add_counter(std::vector<Counter>& counters, const Source& source, const std
   const auto file = snapshot.files.find(value);
   const bool is_file = file != snapshot.files.end();
   counter.count = is_alone ? 1 : number_said_by(source.name, is_file ? file->second : value);
-  // A rank of mpirun is a muster, not a worker that muster starts.
+  // As a rank of mpirun, muster is itself one of the counted processes, so they are nodes.
   counter.counts_processes = owner != &kMpirun && counts_processes(source.name);
   counters.push_back(std::move(counter));
 }
@@ -388,7 +388,7 @@ std::optional<Counter> find_replaced(const PlatformFacts& facts, const Choice& c
   return std::nullopt;
 }
 
-/// Counters of an excluded platform that are no single variable's value.
+/// Counters of platforms that are here but were not chosen, if no single variable has their value.
 std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& snapshot) {
   std::vector<Counter> counters;
   for (const Platform* const platform : platforms()) {
@@ -436,7 +436,7 @@ Result<std::string> check_not_alone(const PlatformFacts& facts, const Choice& ch
     const bool is_read = choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
     const bool is_told_better = (counter.is_guess && choice.platform != nullptr) ||
                                 (is_ci && counter.owner == nullptr && !contains(kKnownRanks, counter.text.source.name));
-    const bool counts_our_workers =  // all of them: another number may as well be one of nodes
+    const bool counts_our_workers =  // all workers of the job; any other number may be one of nodes
         counter.counts_processes && nodes > 1 && counter.count == static_cast<long long>(nodes) * slots;
     if (counter.count <= nodes || counts_our_workers || is_read || is_told_better) {
       continue;

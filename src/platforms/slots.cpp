@@ -22,8 +22,8 @@ Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, con
                        "these nodes cannot have equally many workers, and nothing says how many this node has");
 }
 
-/// A platform's number of all workers, unless the user changes the slots of its nodes. All nodes use it, even where
-/// this one has exactly its share: another may have fewer or more.
+/// The platform's number of all workers, unless the user changes the slots of its nodes. Kept even if this node has
+/// exactly its share, because another node may have fewer or more.
 std::optional<Sourced<int>> total_of_platform(const PlatformFacts& facts, const Sourced<int>& slots) {
   const bool is_changed = is_given(slots.source) || (facts.nodes && is_given(facts.nodes->source));
   return is_changed ? std::nullopt : facts.workers;

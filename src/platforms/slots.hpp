@@ -16,7 +16,7 @@ Sourced<std::string> nodes_as_written(const PlatformFacts& facts);
 /// and devices are counted here.
 [[nodiscard]] Result<> read_devices(PlatformFacts& facts, const Snapshot& snapshot, const std::string& name);
 
-/// Reads that number from a text.
+/// Reads the number of devices per node from a text, in the same way.
 [[nodiscard]] Result<> read_devices(PlatformFacts& facts, const std::optional<Sourced<std::string>>& text);
 
 /// Checks the variable `name`, which counts the devices of all nodes, against the number per node.
@@ -59,18 +59,17 @@ struct TaskVariables {
 /// True when all processes of the job are on this host.
 bool are_all_here(const PlatformFacts& facts);
 
-/// Gives one of several processes on a host one slot. Where sharing is doubtful, it is a normal node with all
-/// devices, unless the user gives it one slot. Fails where the user asks for another number.
+/// Gives a process that shares its host one slot. If it is doubtful whether it does, it is a normal node with all
+/// devices, unless the user gives it one slot. Fails if the user asks for another number.
 [[nodiscard]] Result<> apply_share(PlatformFacts& facts, const ClusterRequest& request);
 
-/// Checks the request against the tasks of a platform that the command line's form ignores: they are placed all the
-/// same.
+/// Checks the request against a platform that the form of the command line ignores: its tasks share the host anyway.
 [[nodiscard]] Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot,
                                       const ClusterRequest& request);
 
-/// Fails where each of several tasks that `around` has placed on this host would start a job of one node with several
-/// workers, unless each task has as many devices, or cores, for itself. For the first task of a host it is a remark, which
-/// is returned: a script may start the job in that task alone, and no variable tells. Empty: there is none.
+/// Fails if every task that `around` has placed on this host would start the same job of one node with several
+/// workers, unless each task has enough devices or cores of its own. The first task of a host only gets a remark,
+/// which is returned: a script may start the job in that task only, and no variable tells. Empty: no remark.
 [[nodiscard]] Result<std::string> check_not_in_each_task(const Platform& around, const Sourced<int>& nodes,
                                                          const Sourced<int>& slots, const Snapshot& snapshot);
 

@@ -122,7 +122,7 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   return {};
 }
 
-/// The hosts of the job that the step lacks.
+/// The hosts of the job that are not part of the step.
 Result<std::vector<std::string>> hosts_outside(const Step& step, const Snapshot& snapshot) {
   const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
   auto job = listed ? TRY(read_slurm_list(*listed)) : HostList();

@@ -39,7 +39,7 @@ Error wrong_member(const Source& place, const json::value* value, std::string_vi
 
 // Variables that list all tasks of a job.
 
-/// Sorts by the order of numbering, and drops roles without processes. No role is there twice.
+/// Sorts the roles in the order of numbering, and drops roles without processes. Each role is listed once.
 template <typename Item, typename Condition>
 std::vector<Item> in_order_of(const Roles& roles, const std::vector<Item>& items, const Condition& has_processes) {
   std::vector<Item> ordered;

@@ -55,7 +55,7 @@ bool is_no_port(State&, const Item& item) {
 
 // Lists and counts.
 
-/// HCCL chooses the list by `version`, and would read another one than muster.
+/// True for a list beside the one that muster reads: HCCL chooses a list by `version`, and might read the other one.
 bool is_second_list(State& state, const Item& item) {
   for (const std::string_view list : {"server_list", "rank_list", "group_list"}) {
     if (item.value == nullptr || list == item.rule.member) {
@@ -95,7 +95,7 @@ bool is_without_device(State& state, const Item& item) {
          state.table.breaches.found().empty();
 }
 
-/// HCCL's first parser, and the chip that it is for, require powers of two.
+/// True for a power of two per server, as HCCL's first parser, and the chip that it is for, require it.
 bool has_power_of_two(std::size_t devices, std::size_t servers) {
   constexpr std::array<std::size_t, 5> kPowers = {1, 2, 4, 8, 16};
   return servers == 0 || std::ranges::any_of(kPowers, [&](std::size_t power) { return devices == power * servers; });
@@ -142,7 +142,7 @@ bool see_groups(State& state, const Item& item) {
 
 // Names of pods and servers, and addresses of hosts.
 
-/// Ranks follow the pods' numbers.
+/// True for a pod without a number, or with that of another one in its group: ranks follow these numbers.
 bool is_unordered_pod(State& state, const Item& item) {
   const int group = item.server->place.group;
   const auto number = pod_number(text_of(item.value));
@@ -166,7 +166,7 @@ bool is_no_address(State&, const Item& item) {
 bool is_first_rank(State& state, const Item& item) {
   return item.value != nullptr && !std::exchange(state.has_found, true);
 }
-/// Reports an object once, where it has the rank of several devices.
+/// True once for an object without a rank, also if it has the rank of several devices.
 bool is_without_rank(State& state, const Item& item) {
   return !number_of(item.value) && std::exchange(state.without_rank, item.device->ranked) != item.device->ranked;
 }

@@ -9,19 +9,19 @@
 
 namespace muster::rank_table {
 
-/// A node's summary of the table that its workers read. The order of fields has no influence.
+/// A node's summary of the table that its workers read. The order of fields in the table does not change it.
 struct Summary {
-  int size = 0;                      ///< ranks
+  int size = 0;                      ///< number of ranks
   int server_count = 0;              ///< 0 in form 2.0
   std::string version;               ///< "1.0", "1.2", "2.0"
   std::string digest;                ///< of the whole content
-  bool is_short = true;              ///< false: `ranks`, `servers` and `rest` are too long, and not sent
-  std::vector<std::string> ranks;    ///< JSON lines, each with the server that it is on
-  std::vector<std::string> servers;  ///< JSON lines; read only by leaders of other builds, as is `rest`
+  bool is_short = true;              ///< false: `ranks`, `servers` and `rest` are too long to be sent, and empty
+  std::vector<std::string> ranks;    ///< a line of JSON for each rank, with its server
+  std::vector<std::string> servers;  ///< lines of JSON; these and `rest` are only read by leaders of other builds
   std::string rest;                  ///< everything else
 };
 
-/// Upper limit of the bytes of a summary's lines, and of those of all nodes if each rank had its own.
+/// Most bytes in the lines of a summary, and most in all summaries together, if each rank had its own line.
 inline constexpr std::size_t kMostLineBytes = std::size_t{96} << 10U;
 inline constexpr std::size_t kMostLineBytesOfAll = std::size_t{32} << 20U;
 

@@ -21,9 +21,9 @@ inline constexpr const char* kHccnFile = "/etc/hccn.conf";
 /// Device -> its address.
 using Addresses = std::map<int, std::string>;
 
-/// Chooses the first `count` devices of this node, by host number: those of `visible_ascend_devices`, else all that
-/// are shown. Fails where there are fewer, where the runtime's list names none of them, and where they mix 0-3 and
-/// 4-7 without being all eight: the two groups are not linked.
+/// Chooses the first `count` devices of this node by their host numbers: of those in `visible_ascend_devices`, else
+/// of all. Fails if there are fewer, if the runtime's list names none of them, and if they mix 0-3 and 4-7 without
+/// being all eight, because these two groups are not linked.
 [[nodiscard]] Result<std::vector<int>> choose_device_ids(const Snapshot& snapshot, int count);
 
 /// Reads lines `address_N=a.b.c.d` as in /etc/hccn.conf, or the output of `hccn_tool -i N -ip -g` for `devices` in

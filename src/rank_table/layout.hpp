@@ -31,7 +31,7 @@ struct DevicePlace {
 };
 
 struct InstancePlace {
-  json::object* instance = nullptr;  ///< in `rank_list` the first rank of the host
+  json::object* instance = nullptr;  ///< in `rank_list`: the host's first rank
   Place place;
   std::vector<DevicePlace> devices;
 };
@@ -69,16 +69,16 @@ class Breaches {
   std::vector<Breach> found_;
 };
 
-/// Detects the form by which lists exist, then by `version`.
+/// Detects the form by the lists in the document, then by `version`.
 Form form_of(const json::object& root);
 
-/// Missing lists, and lists of anything but objects, are breaches and are skipped.
+/// Finds the instances and devices. A missing list, or one with anything but objects, is a breach and is skipped.
 Layout lay_out(json::object& root, Breaches& breaches);
 
-/// `net_instance_id` of the lowest layer of a rank of form 2.0; empty: there is none.
+/// `net_instance_id` of a rank's lowest network layer, in form 2.0; empty: there is none.
 std::string_view lowest_network(const json::object& rank);
 
-/// The table in a document. Ids and ranks that are no numbers are breaches.
+/// Makes the table from a document. Ids and ranks that are no numbers are breaches.
 Table make_table(const json::object& root, const Layout& layout, Breaches& breaches);
 
 void add_super_pods(const json::object& root, Table& table);

@@ -26,7 +26,7 @@ std::string without_indentation(std::string text);
 /// unfinished.
 Reading read(std::string_view text, const std::string& name);
 
-/// Parameters of the rules that are not in the table.
+/// Settings of HCCL's rules that are not part of the table.
 struct Rules {
   bool needs_addresses = false;  ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server need `device_ip`, too
   std::size_t most = 20;         ///< maximum number of breaches to report
@@ -39,15 +39,15 @@ Rules find_rules(const Snapshot& snapshot);
 /// The result of reading and checking a text.
 struct Inspection {
   Reading reading;
-  /// Breaches of HCCL's rules, in the order of the table. An unfinished text has none; one that `read` refuses with an
-  /// Error has at least one.
+  /// Breaches of HCCL's rules, in the order of the table. None if the text is unfinished; at least one if it cannot
+  /// be read.
   std::vector<Breach> breaches;
   /// Breaches in the file that `rewrite` corrects, such as numbers where HCCL wants text, and those that only old
   /// versions of HCCL refuse.
   std::vector<Breach> notices;
 };
 
-/// Parses the text once for both, because a large table takes long.
+/// Reads and checks a text. Parses it only once, because a large table takes long.
 Inspection inspect(std::string_view text, const std::string& name, const Rules& rules = {});
 
 /// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.

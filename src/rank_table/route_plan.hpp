@@ -33,20 +33,20 @@ TopologyReading read_topology(std::string_view document, const std::string& name
 /// The name of the platform's planned table, beside the rank table.
 inline constexpr const char* kPlannedTable = "jobstart_routeplan.json";
 
-/// The ranks that a planned table gives the devices of `table`, by instance and device. Fails where its devices
-/// differ.
+/// The ranks that a planned table gives to the devices of `table`, by instance and device. Fails if the devices of
+/// the two tables differ.
 [[nodiscard]] Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned);
 
-/// Why other ranks would not help this job, or harm it: it has too few servers, or fills them partly.
+/// Why a route plan would not help this job, or harm it: too few servers, or partly used ones. Empty: it may help.
 std::optional<std::string> reason_to_skip(const Table& table);
 
 /// One node's proposal. At most one of the first three is set; none: the node was not asked for a plan.
 struct RouteVote {
   std::string reason;           ///< why it has no plan, for people
   std::string digest;           ///< of the ranks that it proposes; empty: none
-  std::optional<int> position;  ///< its place in a plan that no node has as a whole
+  std::optional<int> position;  ///< the node's own place, if it knows no complete plan
   int instance = 0;             ///< its instance in the table
-  std::optional<int> first;     ///< the instance that it takes for the first one
+  std::optional<int> first;     ///< the instance that it expects in the first place (MA_MASTER_INDEX)
 };
 
 std::string digest_of(const std::vector<int>& ranks);
@@ -54,7 +54,7 @@ std::string digest_of(const std::vector<int>& ranks);
 /// The common decision of all nodes.
 struct RouteDecision {
   bool applies = false;
-  std::string reason;          ///< why there is no plan, to stand behind "because"; empty: no node was asked for one
+  std::string reason;          ///< why there is no plan, for a text behind "because"; empty: no node was asked for one
   std::vector<int> positions;  ///< by instance, where only positions are known
 };
 

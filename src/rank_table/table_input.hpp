@@ -22,7 +22,7 @@ JudgeTable table_judge(const Snapshot& snapshot);
 /// One node's view of the route plan, which it sends to the others.
 struct RouteFinding {
   rank_table::RouteVote vote;
-  std::vector<int> ranks;  ///< ranks that the digest covers; empty: there is no digest
+  std::vector<int> ranks;  ///< the ranks in the vote's digest; empty: it has none
 };
 
 /// Files that may hold a plan, as they were read.
@@ -31,9 +31,9 @@ struct RouteFiles {
   FileContent topology;  ///< description of the switches
 };
 
-/// Judges the files. Pure. The platform's own plan decides if there is one: a planned table, else the places that it
-/// sets for devices. Otherwise muster plans by the switches. The node is instance `own` of the table. Pending only while
-/// the topology file is missing.
+/// Judges the files. Pure. A plan of the platform is used if there is one: a planned table, else the places that it
+/// gives to devices. Otherwise muster plans by the switches. `own`: this node's instance of the table. Pending only
+/// while the topology file is missing.
 std::variant<RouteFinding, Pending> judge_route(const rank_table::RouteRequest& request, const rank_table::Table& table,
                                                 std::size_t own, const RouteFiles& files);
 

@@ -27,8 +27,8 @@ struct RingOrder {
 };
 
 /// Gives consecutive ranks to the nodes of one switch, then to those of the next switch with the same parent. Servers
-/// and super pods stay together; equally near nodes keep their order, and rank 0 stays. Where that shortens no ring,
-/// the ranks stay. Fails with `BadData` for nodes that `paths` lacks.
+/// and super pods stay together; equally near nodes keep their order, and rank 0 stays. If no ring gets shorter, all
+/// ranks stay. Fails with `BadData` for nodes that are not in `paths`.
 [[nodiscard]] Result<RingOrder> order_ring(const Table& table, const SwitchPaths& paths, const std::string& name);
 
 /// Orders the ring of a table file by a switch file. A node of form 2.0 is identified by the network of its lowest
