@@ -21,7 +21,7 @@ namespace muster::preflight {
 namespace {
 
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 20U;
-/// Entries end by themselves: most broken machines are mended, or gone.
+/// Time until an entry ends: by then most broken machines are mended, or gone.
 constexpr std::chrono::hours kKept{24 * 7};
 constexpr std::string_view kHead =
     "# Nodes that failed by themselves, kept by muster (--bad-nodes): machine, end of the entry, time of the failure, "
@@ -45,7 +45,7 @@ bool is_remark(std::string_view line) {
   return trim(line).empty() || trim(line).starts_with('#');
 }
 
-/// A machine alone stands there until somebody removes it. Empty: the line is no entry.
+/// Reads a line. An entry with a machine only has no end: it stays until somebody removes it. Empty: no entry.
 std::optional<gang::BadNode> read_line(std::string_view line) {
   gang::BadNode node;
   node.machine = take_word(line);
@@ -76,7 +76,7 @@ Result<std::string> place_of(const std::string& path) {
   return place.string();
 }
 
-/// Empty where there is none.
+/// The content of the file; empty if there is none.
 Result<std::string> read_text(const std::string& place) {
   struct stat status {};
   if (::lstat(place.c_str(), &status) != 0 && errno == ENOENT) {

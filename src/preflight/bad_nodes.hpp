@@ -26,15 +26,15 @@ bool is_machine_name(std::string_view name);
 /// Pure.
 BadNodes parse_bad_nodes(std::string_view text, WallTime now);
 
-/// The text with this node added, for seven days; without its earlier entry, and without entries that have ended.
-/// Other lines stay as they are. `node.until` is left out of account. Pure.
+/// Adds this node to the text, for seven days. Removes its earlier entry, and entries that have ended; other lines
+/// stay as they are. `node.until` is not read. Pure.
 std::string with_bad_node(std::string_view text, const gang::BadNode& node, WallTime now);
 
 /// The text of the file; empty: there is none. Blocks as long as the file system hangs. Fails with `System`.
 [[nodiscard]] Result<std::string> read_bad_nodes(const std::string& path);
 
-/// Adds the node to the file: several jobs may do so at once, and whoever is killed meanwhile leaves the old file or the new
-/// one. Waits for the others, and blocks as long as the file system hangs. Fails with `System`.
+/// Adds the node to the file. Several jobs may do so at once; a job that is killed meanwhile leaves the old file or
+/// the new one. Waits for the others, and blocks as long as the file system hangs. Fails with `System`.
 [[nodiscard]] Result<> keep_bad_node(const std::string& path, const gang::BadNode& node, WallTime now);
 
 }  // namespace muster::preflight

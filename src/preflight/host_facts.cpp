@@ -17,27 +17,27 @@ namespace {
 
 constexpr double kGibibyte = 1'073'741'824;
 
-/// Nodes of one kind differ by what their firmware keeps, and limits that follow from the memory by as much.
+/// A row for an amount. Equal machines differ a little, by what their firmware keeps and limits that follow from it.
 constexpr FactRow amount(std::string_view name, Unit unit = Unit::None) {
   constexpr double kTolerance = 0.02;
   return {.name = name, .compare = Compare::Amount, .tolerance = kTolerance, .unit = unit, .is_of_machine = true};
 }
 
-/// Of what tells the kind of a machine.
+/// Makes a row of a fact that shows the kind of a machine.
 constexpr FactRow kind(FactRow row) {
   row.is_of_machine = true;
   row.is_kind = true;
   return row;
 }
 
-/// A limit of processes: services and logins have others, and beyond `enough` no job notices.
+/// A row for a limit of processes. Limits of services and logins differ, and no job notices more than `enough`.
 constexpr FactRow limit(std::string_view name, double enough, Unit unit = Unit::None) {
   FactRow row = amount(name, unit);
   row.enough = enough;
   return row;
 }
 
-/// A limit on what the machine has as much of as another fact tells: beyond that it limits nothing.
+/// A row for a limit on something of which another fact tells the amount: a limit above that amount has no effect.
 constexpr FactRow limit_beside(std::string_view name, std::string_view other, Unit unit) {
   FactRow row = amount(name, unit);
   row.enough_beside = other;

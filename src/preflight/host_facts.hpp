@@ -13,18 +13,18 @@
 
 namespace muster::preflight {
 
-/// Comparison of the nodes' values.
+/// Comparison of a fact between nodes. A node is the same as the others if it has:
 enum class Compare {
-  Equal,   ///< texts are equal; a node without one has "none"
-  Amount,  ///< numbers are not below their median: more than the others have does no harm
-  Floor,   ///< numbers are not below a value
-  Clock,   ///< numbers are the time on a node's clock
-  Set      ///< texts by names: ports and devices, which nodes may name differently; more do no harm
+  Equal,   ///< an equal text; a node without one has "none"
+  Amount,  ///< a number not below the median: more does no harm
+  Floor,   ///< a number not below a fixed value
+  Clock,   ///< nearly the same time on its clock
+  Set      ///< ports and devices, each a text by name; names may differ, and more do no harm
 };
 
-/// Consequence of a difference.
+/// Consequence of a difference for the node.
 enum class Weight {
-  Beside,  ///< healthy nodes have it: it is told beside another difference of the node
+  Beside,  ///< only named if the node differs in another fact, too: healthy nodes have it
   Told,
   Fatal  ///< --preflight strict leaves the node out
 };
@@ -41,16 +41,16 @@ struct FactRow {
   double tolerance = 0;  ///< Amount: share of the median; Floor: the value; Clock: seconds
   Unit unit = Unit::None;
   Weight weight = Weight::Told;
-  double enough = std::numeric_limits<double>::infinity();  ///< Amount: no job needs more
-  std::string_view enough_beside{};                         ///< Amount: nor more than this fact of the node has
+  double enough = std::numeric_limits<double>::infinity();  ///< Amount: more than this is never needed
+  std::string_view enough_beside{};                         ///< Amount: nor is more than this fact of the same node
   bool is_of_machine = false;                               ///< another kind of machine has another value
-  bool is_kind = false;                                     ///< its value tells which kind of machine it is
+  bool is_kind = false;                                     ///< its value shows which kind of machine it is
   bool may_lack = false;                                    ///< healthy nodes may have no value: they are not compared
 };
 
 std::span<const FactRow> fact_rows();
 
-/// For a row of numbers: "63.8 GiB", "1048576", "no limit".
+/// A number of this row as text: "63.8 GiB", "1048576", "no limit".
 std::string describe_number(const FactRow& row, double number);
 
 /// "0.90"
@@ -73,7 +73,7 @@ struct Facts {
   bool is_empty() const { return texts.empty() && numbers.empty() && sets.empty(); }
 };
 
-/// Limits in bytes: of the line of a node, of a text, and of a name in a set. A set with more entries is not told.
+/// Limits in bytes: of a node's line, of a text, and of a name in a set. A set with too many entries is left out.
 inline constexpr std::size_t kMostLineBytes = 4'096;
 inline constexpr std::size_t kMostTextBytes = 64;
 inline constexpr std::size_t kMostNameBytes = 32;

@@ -310,7 +310,7 @@ void compare_fact(const FactRow& row, const Nodes& nodes, const std::string& ver
   }
 }
 
-/// The nodes without node 0 if that is another kind of machine, as one that only leads the others often is.
+/// The nodes without node 0, if that is another kind of machine: often one that only leads the others.
 Nodes without_head(const Nodes& nodes, const std::string& version) {
   const auto head = std::ranges::find_if(nodes, [](const Node* node) { return node->told->node.value == 0; });
   std::vector<std::string> ignored;

@@ -8,9 +8,9 @@
 
 namespace muster::preflight {
 
-/// Compares fact by fact. Of n nodes of a role, three at least, up to max(1, n/8) are outliers where all others agree. A
-/// node of which a fact is not known takes no part in its comparison. Node 0 may be another kind of machine unless
-/// `is_strict`.
+/// Compares fact by fact. Among n nodes of a role, at least three, up to max(1, n/8) are outliers if all others
+/// agree. A node that does not know a fact takes no part in its comparison. Node 0 may be another kind of machine
+/// unless `is_strict`.
 gang::PreflightVerdict judge(const std::vector<gang::ToldFacts>& told, bool is_strict = false);
 
 }  // namespace muster::preflight

@@ -19,10 +19,10 @@ namespace {
 
 using gang::LinkResult;
 
-/// Links of a node that must be known to judge it, and at least half of those planned: of a single bad link, either end may be
-/// the reason.
+/// A node is judged by at least so many known links, and half of those planned: a single bad link may be the other
+/// end's fault.
 constexpr std::size_t kFewestLinks = 2;
-/// If a larger share of the links without a node is as bad, nothing is usual.
+/// If more than a quarter of the links without a node are as bad, there is no usual value to compare with.
 constexpr std::size_t kBadShare = 4;
 
 /// The link of a pair: the worse one of what both ends have told, or silent if both have said so. Else it is not known.
@@ -215,7 +215,7 @@ std::string describe_mixed(const Links& links, const Quality& quality, double go
          quality.describe(gang::median_of(rest)) + " on " + std::to_string(rest.size());
 }
 
-/// Counts the nodes that are bad for some partners only, as those of a rack with a slow way out.
+/// Counts the nodes that have bad links to some partners only, such as those of a rack with a slow uplink.
 std::size_t count_half_bad(const Links& links, const Quality& quality, const Finding& finding, double good) {
   std::size_t count = 0;
   for (std::size_t node = 0; node < links.of_node.size(); ++node) {

@@ -8,10 +8,11 @@
 
 namespace muster::preflight {
 
-/// Of n nodes up to max(1, n/8) are outliers, where each has bad links in all rounds in which it measured, at least two and
-/// half of them, and links without it show what is usual. A node with one good link is not bad by itself: where such nodes have
-/// bad links to each other, none is an outlier. What one node tells can make others no outliers: a pair is as good as both
-/// say, and silent if both say so.
+/// Among n nodes, up to max(1, n/8) are outliers. An outlier has bad links in all rounds in which it measured, at
+/// least in two and in half of the rounds, while links between the others show what is usual. A node with one good
+/// link is not bad by itself: if such nodes have bad links to each other, none is an outlier. One node alone cannot
+/// make others outliers: of the two reports on a link the worse one counts, and it is silent only if both ends say
+/// so.
 gang::LinkVerdict judge_links(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds);
 
 }  // namespace muster::preflight

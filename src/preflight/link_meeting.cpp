@@ -32,7 +32,7 @@ constexpr milliseconds kLeastTryTime{200};
 constexpr milliseconds kMostLateness{200};
 /// Connections that are kept; the oldest one of a stranger makes room.
 constexpr std::size_t kMostPeers = 256;
-/// In one turn: those that have come are read before others push them out.
+/// Most connections accepted in one turn, so that they are read before others push them out.
 constexpr int kMostAccepted = 64;
 /// If more strangers connect, the kernel may have dropped a partner's connection: it is not called silent.
 constexpr std::size_t kFewStrangers = 16;

@@ -26,8 +26,8 @@ std::optional<LinkListener> listen_for_links(const std::string& address, std::ui
 /// The time until `end` in milliseconds, rounded up, as poll(2) takes it; 0: it is over.
 int time_left(std::chrono::steady_clock::time_point end);
 
-/// Connects this node with its partners, one in each round of the measurement. Keeps few connections, however many strangers
-/// connect; if one must be closed, it is a stranger's and not a partner's.
+/// Connects this node with its partners, one in each round of the measurement. Keeps few connections, however many
+/// strangers connect; if one must be closed, it is a stranger's and not a partner's.
 class LinkMeeting {
  public:
   using Clock = std::chrono::steady_clock;
@@ -40,8 +40,8 @@ class LinkMeeting {
   /// Does the same, but only until the partner of this round is connected. Returns this connection, and closes the round.
   /// Empty: the partner has not come by `end`.
   UniqueFd meet(std::size_t round, Clock::time_point end);
-  /// True if this node was there in time, and either no partner with the key has come, or the partner's kernel has accepted
-  /// no connection. So a partner is not silent if only its process is late.
+  /// True if no partner with the key has come although this node was there in time, or if the partner's kernel has
+  /// accepted no connection. So a partner is not silent if only its process is late.
   bool is_silent(std::size_t round) const;
 
  private:
@@ -56,7 +56,7 @@ class LinkMeeting {
     UniqueFd socket;
     Stage stage = Stage::Hello;
     std::optional<std::size_t> round{};  ///< empty: the other end has not told it yet
-    std::string nonces{};                ///< of the end that connects, and of the one that listens
+    std::string nonces{};                ///< random texts: of the end that connects, and of the one that listens
     std::string got{};                   ///< bytes of the message that it waits for
     Clock::time_point until{};           ///< end of this try; only in stage `Connected`
   };

@@ -22,7 +22,7 @@ using gang::LinkResult;
 using LinkClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// The best one counts: on a shared node the others wait for a CPU.
+/// Length of a slice. The best slice counts: on a busy node the others may have waited for a CPU.
 constexpr milliseconds kSliceTime{50};
 constexpr std::size_t kSlices = kLinkTransferTime / kSliceTime + 1;
 constexpr std::size_t kTransferBytes = std::size_t{256} << 10U;
@@ -37,7 +37,7 @@ struct Received {
     return first ? std::min(most, *first + kLinkTransferTime) : most;
   }
 
-  /// The first bytes may have waited here, and do not count.
+  /// Counts received bytes; not the first ones, which may have waited in this node.
   void add(ssize_t bytes) {
     const auto now = LinkClock::now();
     if (!first) {

@@ -13,9 +13,9 @@ namespace muster::preflight {
 /// A pair sends for this time in both directions at once.
 inline constexpr std::chrono::milliseconds kLinkTransferTime{150};
 
-/// Takes the steps, each in its round, and blocks until the last one has ended. `begin` is the time at which this node was
-/// asked: from then on partners meet, and the first round begins one round later. Whoever connects to `listener` without
-/// `key` is sent nothing. Not for a process with other work.
+/// Measures with each partner in its round, and blocks until the last round has ended. `begin` is the time at which
+/// this node was asked: from then on partners meet, and the first round begins one round later. Whoever connects to
+/// `listener` without `key` is sent nothing. Call it only in a process without other work.
 gang::LinkResults measure_links(int listener, const std::string& key, const gang::LinkPlan& plan,
                                 std::chrono::steady_clock::time_point begin);
 

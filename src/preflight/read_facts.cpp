@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a container, folders of /sys may be missing or hidden: then nothing is known of what they would have.
+/// False if a folder of /sys is missing or hidden, as in some containers: then nothing is known of its content.
 bool can_list(const std::string& folder) {
   return !entries_of(folder).empty();  // each has "." at least
 }
