@@ -103,7 +103,7 @@ bool LauncherState::has_stopped_unasked() const {
   });
 }
 
-/// Handles the first orderly exit of an agent: the job is over, and so the other agents exit too.
+/// Acts on an agent that has ended with the job: the whole gang ends then, so the others get a grace to end.
 LauncherActions LauncherState::after_the_gang() {
   LauncherActions actions;
   if (!std::exchange(is_ending_, true)) {

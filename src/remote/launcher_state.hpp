@@ -19,19 +19,19 @@ namespace muster {
 struct NotifyNodes {
   Frame frame;  ///< to every node whose remote shell runs
 };
-/// End the remote shells of nodes whose agent has not started: no agent is there to end anything.
+/// End the remote shells of nodes whose agent has not started: no agent there could end itself.
 struct EndShells {
   std::vector<std::size_t> nodes;
 };
-/// Start the grace that agents have to end. A second one restarts the timer if it is shorter.
+/// Start the grace in which agents must end. A second grace replaces the first one if it is shorter.
 struct StartLauncherGrace {
   bool is_short = false;    ///< the agents were told to end at once
-  bool is_failure = false;  ///< the launcher has just decided to end the nodes: it has not said why
+  bool is_failure = false;  ///< the launcher itself ends the nodes, and has not said why yet
   bool is_of_all = false;   ///< no agent has come: only remote shells are ended
 };
 /// A repeated request to end changes nothing: say how much of the grace is left.
 struct TellLauncherGrace {};
-/// An agent has ended as the job's end demands, and so all others do at about the same time: name soon those that have not.
+/// The first agent has ended with the job, so the others do at about the same time. Soon name those that have not.
 struct WatchLateNodes {};
 struct KillShells {};
 struct FinishLauncher {};
@@ -83,6 +83,7 @@ class LauncherState {
 
   LauncherActions fail(JobEnd end);
   bool has_stopped_unasked() const;
+  /// An agent has ended with the job: gives the others a grace to end, too.
   LauncherActions after_the_gang();
   LauncherActions after_an_end(LauncherActions actions);
   std::string name_of(std::size_t node) const;
@@ -94,7 +95,7 @@ class LauncherState {
   std::optional<int> stop_signal_;
   bool is_urgent_ = false;  ///< a person has asked again
   bool is_ending_ = false;
-  bool is_first_gone_ = false;  ///< an agent has ended in order
+  bool is_first_gone_ = false;  ///< an agent has ended with the job (bye), not by a loss
 };
 
 }  // namespace muster

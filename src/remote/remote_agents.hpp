@@ -78,7 +78,7 @@ std::map<std::string, std::string> choose_variables(const std::map<std::string, 
 
 // Orders and plan for the agents of a job on other hosts.
 
-/// Input for the orders and the plan.
+/// The request to start agents on other hosts, from which the orders and the launcher's plan are made.
 struct FanOut {
   Sourced<std::vector<GivenHost>> hosts;  ///< by node rank
   RemoteShell shell;

@@ -50,7 +50,7 @@ struct RemoteOutcome {
   double run_time_seconds = 0;
 };
 
-/// The final steps, run once when all remote shells have ended; as ExitReport for a node.
+/// The final steps, run once when all remote shells have ended: the remote launcher's ExitReport.
 struct LauncherExitReport {
   std::function<Result<>(const RemoteOutcome&)> write_report;  ///< empty: no report is wanted
   std::optional<int> stream;

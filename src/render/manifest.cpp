@@ -27,13 +27,13 @@ struct Kind {
   const char* pod_suffix;  ///< behind that number
   PodNames names;
   bool brings_token;
-  std::string_view lacks;  ///< options without a place there, beside those of the form; between commas
+  std::string_view lacks;  ///< options without a place in this kind, besides those that its form lacks; between commas
 };
 
 constexpr PodNames kNames = {"muster", "muster", "Never"};
 constexpr PodNames kNamesOfKubeflow = {"pytorch", "pytorchjob-port", ""};
 constexpr PodNames kNamesOfTrainer = {"node", "muster", "Never"};
-/// Its controller, or the StatefulSet below it, starts pods again in place.
+/// For kinds whose controller, or its StatefulSet, restarts pods in place.
 constexpr PodNames kNamesOfOthers = {"muster", "muster", ""};
 
 constexpr auto kKinds = std::to_array<Kind>({

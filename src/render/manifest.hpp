@@ -73,7 +73,7 @@ bool is_of_jobs(std::string_view kind);
 /// True for a kind that is a script for a batch system.
 bool is_script(std::string_view kind);
 
-/// True where a manifest of this kind can hold the option, by its name without dashes.
+/// True if a manifest of this kind has a place for the option, given by its name without dashes.
 bool has_place(std::string_view kind, std::string_view option);
 
 /// The last pod's name behind the job's name, such as "-worker-15", because host names are limited in length.
@@ -82,7 +82,7 @@ std::string last_suffix(std::string_view kind, int nodes);
 /// Seconds from the end of muster's grace to the platform's SIGKILL.
 inline constexpr int kGraceMargin = 15;
 
-/// Seconds of the grace around which the manifest is made: what is given, else 30.
+/// The grace in seconds for which the manifest leaves time: the given one, else 30.
 int grace_of(const ManifestRequest& request);
 
 /// The command that makes the Secret with the agents' token; empty: the manifest names none.
@@ -113,7 +113,7 @@ struct PodNames {
 std::string names_of(const std::vector<NamedText>& variables);
 
 void add_script_values(Values& values, const ManifestRequest& request);
-/// Fails with `BadData` for a patch that is none of a pod.
+/// Adds the values of a pod. Fails with `BadData` if the user's patch does not fit a pod.
 [[nodiscard]] Result<> add_pod_values(Values& values, const ManifestRequest& request, const PodNames& names);
 
 /// Exit codes of muster after which a restart of the job may help: docs/interfaces.md.

@@ -29,14 +29,14 @@ bool have_keys(const json::array& list) {
   return std::ranges::all_of(list, [](const json::value& item) { return !key_of(item).empty(); });
 }
 
-/// A value, the value that is merged into it, and the key of both; the items of a list have the list's.
+/// Two values to merge, and their key. For items of a list it is the list's key.
 struct Merge {
   json::value* into;
   const json::value* from;
   std::string_view key;
 };
 
-/// True where Kubernetes accepts one source alone, such as `value` or `valueFrom`, and the patch names another one.
+/// True if Kubernetes takes only one source here, such as `value` or `valueFrom`, and the patch names another one.
 bool has_other_source(const json::object& into, const json::object& from, std::string_view key) {
   constexpr std::array<std::string_view, 3> kOfOneSource = {"env", "valueFrom", "volumes"};
   return contains(kOfOneSource, key) && std::ranges::any_of(from, [&](const auto& member) {
@@ -44,7 +44,7 @@ bool has_other_source(const json::object& into, const json::object& from, std::s
          });
 }
 
-/// Merges the members, and adds those that both have to the work.
+/// Merges the members of two objects. Pairs to merge in turn are added to `work`.
 void merge_objects(json::object& into, const json::object& from, std::string_view of, std::vector<Merge>& work) {
   if (has_other_source(into, from, of)) {
     into.clear();
@@ -65,7 +65,7 @@ void merge_objects(json::object& into, const json::object& from, std::string_vie
 
 constexpr std::string_view kTolerations = "tolerations";
 
-/// Merges the items by their names, tolerations as a whole, and adds those that both have to the work.
+/// Merges items of the same name, and tolerations that are equal. Pairs to merge in turn are added to `work`.
 void merge_lists(json::array& into, const json::array& from, std::string_view of, std::vector<Merge>& work) {
   const auto place_of = [&](const json::value& item) {
     return std::ranges::find_if(into, [&](const json::value& ours) {
@@ -133,7 +133,7 @@ json::array* containers_of(json::value& pod) {
   return list == nullptr ? nullptr : list->if_array();
 }
 
-/// Fails for a container that the patch has added without an image: its name was meant for another one.
+/// Fails if the patch adds a container without an image: probably it names a container wrongly.
 Result<> check_containers(json::value& pod, const std::string& name) {
   const json::array* const list = containers_of(pod);
   for (const json::value& one : list != nullptr ? *list : json::array()) {
@@ -166,7 +166,7 @@ json::object* amounts_of(json::value& pod, const std::string& container, const s
   return found == nullptr ? nullptr : found->if_object();
 }
 
-/// Takes away the default requests of what the patch limits: Kubernetes requests as much as the limit.
+/// Removes default requests of resources that the patch limits: Kubernetes then requests as much as the limit.
 void drop_limited(json::value& pod, json::value& patch, const std::string& container,
                   const std::vector<std::string>& defaults) {
   json::object* const requests = amounts_of(pod, container, "requests");
@@ -182,7 +182,7 @@ void drop_limited(json::value& pod, json::value& patch, const std::string& conta
   }
 }
 
-/// Takes the extended resources away: the launcher's pod has no device.
+/// Removes the extended resources, because the launcher's pod has no device.
 void drop_extended(json::value& patch, const std::string& container) {
   for (const char* const which : {"requests", "limits"}) {
     json::object* const amounts = amounts_of(patch, container, which);
@@ -194,7 +194,7 @@ void drop_extended(json::value& patch, const std::string& container) {
   }
 }
 
-/// Fails for another number of devices than that of --devices, which also counts the workers.
+/// Fails if the patch sets another number of devices than --devices, which also decides the number of workers.
 Result<> check_devices(json::value& changes, const PodPatch& patch) {
   for (const char* const which : {"requests", "limits"}) {
     const json::object* const amounts = amounts_of(changes, patch.container, which);
@@ -209,7 +209,7 @@ Result<> check_devices(json::value& changes, const PodPatch& patch) {
   return {};
 }
 
-/// Fails for a directive of kubectl's patches, which would stand in the pod as a field.
+/// Fails for a directive of kubectl's patches, such as "$patch": it would become a field of the pod.
 Result<> check_keys(const YamlDocument& changes, const std::string& name) {
   for (const auto& [path, line] : changes.lines) {
     const std::string key = path.substr(path.rfind('/') + 1);

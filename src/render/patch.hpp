@@ -17,11 +17,11 @@ namespace muster::render {
 struct PodPatch {
   std::string text;
   std::string name;                     ///< its file's, for messages
-  std::string container;                ///< the job's, which the patch calls "muster"
-  std::vector<std::string> defaults{};  ///< requests that nobody gave: limits of the patch replace them
-  std::string device_resource{};        ///< empty: the launcher's pod, which has no extended resources
+  std::string container;                ///< name of the job's container, which the patch calls "muster"
+  std::vector<std::string> defaults{};  ///< default requests; a limit in the patch replaces one
+  std::string device_resource{};        ///< empty for the launcher's pod, which has no extended resources
   int devices = 0;
-  bool is_of_jobs = true;        ///< false: no controller of Jobs has the pods, so that its labels are free
+  bool is_of_jobs = true;        ///< false: the pods belong to no Job, so that the user may set a Job's labels
   std::string restart_policy{};  ///< the only one that the controller accepts; empty: any
 };
 

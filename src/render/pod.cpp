@@ -72,7 +72,7 @@ Toleration cut_toleration(std::string_view text) {
   return toleration;
 }
 
-/// The value of the text, which the message shows in part where it is wrong.
+/// Accepts a value, or fails with a message that shows a part of the wrong text.
 template <typename Value>
 Result<Value> accept_value(bool is_right, const Value& value, const Sourced<std::string>& text,
                            std::string_view expected, std::size_t shown = kMostOfName) {

@@ -46,7 +46,7 @@ struct PodNeeds {
   std::map<std::string, std::string> node_selector{};
   std::vector<Toleration> tolerations{};
   std::vector<NamedText> resources{};  ///< further ones, such as rdma/hca, with a quantity
-  int workers = 1;                     ///< of a pod without devices; else each device has one
+  int workers = 1;                     ///< workers of a pod without devices; otherwise there is one for each device
 };
 
 /// The CPUs that each pod requests: those that are given, else one for each worker.
@@ -77,7 +77,7 @@ std::string requested_memory(const PodNeeds& needs);
 
 /// Slurm's "gpu" or "gpu:a100".
 [[nodiscard]] Result<std::string> read_gres(const Sourced<std::string>& text);
-/// A resource of a site with PBS or LSF, such as "ngpus": a ':' would begin the next resource of their lists.
+/// Name of a resource that a site has defined in PBS or LSF, such as "ngpus"; without ':', their separator.
 [[nodiscard]] Result<std::string> read_site_resource(const Sourced<std::string>& text);
 
 /// A quantity above zero.

@@ -38,8 +38,8 @@ std::string items_of(const std::vector<std::string>& arguments) {
   return items;
 }
 
-/// Limits are those that the user gave, and devices, which Kubernetes limits anyway: one that nobody asked for would kill
-/// the job.
+/// Adds limits only if the user gave them, and for devices, which Kubernetes limits anyway: an unwanted limit would
+/// kill the job.
 std::string resources_of(const PodNeeds& needs) {
   const std::string memory = "memory: " + quoted_text(requested_memory(needs));
   std::string requests = "cpu: " + quoted_text(requested_cpus(needs));
@@ -140,7 +140,7 @@ const Variables& labels_of_jobset() {
   return labels;
 }
 
-/// The variables that the reader of the platform needs and the platform does not set.
+/// The variables that muster's reader of this platform needs, and that the platform does not set by itself.
 Variables variables_of(const ManifestRequest& request) {
   Variables variables;
   if (request.kind == "indexed-job") {
@@ -169,7 +169,8 @@ void add_field(std::string& lines, const std::string& name, const std::string& p
   add_line(lines, "      fieldPath: " + path);
 }
 
-/// A pod's host name does not name the machine. The launcher of an MPIJob does not know the machines of its agents.
+/// The variables of a pod; MUSTER_MACHINE is its node, because its host name is not the machine's. The launcher of an
+/// MPIJob does not know the machines of its agents.
 std::string environment_of(const ManifestRequest& request) {
   constexpr const char* kMachine = "MUSTER_MACHINE";
   std::string lines;

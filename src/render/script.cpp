@@ -74,7 +74,7 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   }
 }
 
-/// PBS has no node for a job alone but by "excl": so many CPUs as workers are asked for where no number is given.
+/// PBS gives a job whole nodes only by "excl". Without a number of CPUs, as many as workers are requested.
 void add_pbs_values(Values& values, const ManifestRequest& request) {
   const PodNeeds& needs = request.needs;
   const std::string resources = counted_resources(needs, "=", ":");
