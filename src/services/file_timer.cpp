@@ -224,8 +224,8 @@ class FileTimer final : public Service {
   }
 
  private:
-  /// A pipe, and the timers that were set through it. A request names any process: through the pipe of one worker,
-  /// only processes of this worker get a signal.
+  /// A named pipe, and the timers that were set through it. A request can name any process, so through the pipe of
+  /// one worker only processes of this worker get a signal.
   struct Door final : PipeOwner {
     Door(FileTimer& its_service, std::string its_path, std::optional<int> its_rank)
         : service(its_service), path(std::move(its_path)), rank(its_rank) {}

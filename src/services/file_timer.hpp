@@ -14,7 +14,7 @@
 
 namespace muster::file_timer {
 
-/// A deadline for a process to leave a scope of its program.
+/// Time by which a process must have left a scope (a part of its program); otherwise it gets the signal.
 struct Timer {
   int pid = 0;
   std::string scope;
@@ -42,8 +42,8 @@ class Timers {
   /// Time of the next expiry, in seconds since the epoch; empty: there is no timer.
   std::optional<double> next() const;
 
-  /// Takes the process with the earliest expired timer and removes all its timers. Returns its earliest expired timer
-  /// that has a signal, else its earliest one. Empty: no timer has expired.
+  /// Finds the process with the earliest expired timer and removes all timers of this process. Returns its earliest
+  /// expired timer that has a signal, else its earliest one. Empty: no timer has expired.
   std::optional<Timer> expire(double now);
 
   std::size_t size() const { return timers_.size(); }

@@ -45,7 +45,7 @@ class NamedPipe {
   virtual void wake_after(std::optional<std::chrono::nanoseconds> delay) = 0;
 };
 
-/// Additions of a service to the plan, before the workers start.
+/// The values that a service adds to the plan before the workers start.
 struct PlanAdditions {
   std::map<std::string, std::string> environment;      ///< of each worker, unless its role sets the variable
   std::map<std::string, std::string> deferred_values;  ///< for placeholders of the plan
@@ -76,7 +76,7 @@ class ServiceHost {
   virtual void remove_files(HelperTask::Work work) = 0;
   /// Nodes by rank; on the leader, once an attempt starts.
   virtual std::vector<gang::NodePlace> nodes() const = 0;
-  /// Rank of the worker of this node that is the process or its ancestor; empty: none.
+  /// Rank of the worker of this node that has this pid, or has started the process with it; empty: none.
   virtual std::optional<int> rank_of(std::uint32_t pid) const = 0;
   /// Sends a signal, or 0 for none, to a process of this node if it is a worker or descends from one, and returns
   /// that worker's rank. Empty: the process is no worker's, and nothing was sent.
@@ -113,11 +113,11 @@ class Service {
   /// ready, and the workers wait for `report_ready`.
   [[nodiscard]] virtual Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) = 0;
   virtual void on_worker_started(std::size_t /*worker*/) {}
-  /// Called when a worker has exited. Returns why an exit with 0 is a failure all the same, as the end of a sentence
-  /// that begins with the worker's name: "called MPI_Abort(0)"; after a failure, its cause if that is known.
+  /// Called when a worker has exited. Returns why exit code 0 is a failure all the same, as the end of a sentence
+  /// that begins with the worker's name: "called MPI_Abort(0)"; after a failure, its cause if the service knows it.
   virtual std::optional<Error> explain_end(std::size_t /*worker*/, bool /*has_succeeded*/) { return std::nullopt; }
   virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
-  /// No worker of this node is alive or will be: a program that serves them must end.
+  /// All workers of this node have ended: a program that serves them must end, too.
   virtual void on_workers_over(bool /*is_success*/) {}
   /// A value that was merged from all nodes while the attempt runs.
   virtual void on_merged(const gang::Value& /*value*/) {}
@@ -180,16 +180,16 @@ class Services : private ServiceOwner {
   /// All services are ready, if they were not when `start` returned.
   std::function<void()> on_ready;
 
-  /// The error begins with the service's name: "service 'worker_port': cannot ...".
+  /// Prepares all services. An error begins with the service's name: "service 'worker_port': cannot ...".
   [[nodiscard]] Result<AttemptPorts> prepare();
   /// Starts the services in order and puts their additions into the plan, which outlives them. After a failure, the
   /// services that were started run until `stop`. True: all are ready; `on_ready` is not called.
   bool start(LaunchPlan& plan);
   /// Name of the service that is not ready yet; empty: all are.
   std::string awaited() const;
-  /// Start timeout: fails the service that is not ready yet.
+  /// The start timeout is over: the service that is not ready yet fails.
   void give_up_waiting(std::chrono::seconds time);
-  /// The first one; empty: none has failed.
+  /// The first failure; empty: no service has failed.
   const std::optional<ServiceFailure>& failure() const { return failure_; }
   void on_worker_started(std::size_t worker) { notify(&Service::on_worker_started, worker); }
   /// Asks each service about a worker that has ended. True: one knows that it failed, even if it exited with 0.
@@ -215,7 +215,7 @@ class Services : private ServiceOwner {
     }
   }
 
-  ServiceInput input_;  ///< the port in it is offered even if no service wants it: a platform may rely on it
+  ServiceInput input_;  ///< its port is offered even if no service asks for it: a platform may rely on it
   std::vector<NamedService> services_;
   std::size_t next_ = 0;        ///< first service that is not ready
   LaunchPlan* plan_ = nullptr;  ///< since `start`

@@ -42,7 +42,7 @@ class Deadline {
 /// Daemon side: parses the agent's message from bytes in any pieces.
 class CommandReader {
  public:
-  /// `digits`: random ones, see `digits()`.
+  /// `digits`: 32 random digits, the challenge.
   CommandReader(std::string secret, std::string digits);
 
   /// The challenge that is sent first: 32 digits that are used only once.

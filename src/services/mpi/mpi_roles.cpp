@@ -22,7 +22,7 @@
 namespace muster {
 namespace {
 
-/// Time for a daemon to listen: the nodes of a job start at nearly the same time.
+/// Time for a daemon to begin to listen; enough, because the nodes of a job start at nearly the same time.
 constexpr std::chrono::seconds kDaemonTimeout{30};
 
 Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {

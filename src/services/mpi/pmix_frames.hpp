@@ -92,9 +92,9 @@ struct RankMessage {
 using PmixEvent = std::variant<RankEnvironment, PmixReady, PmixRefused, RankConnected, RankFinalized, RankAborted,
                                RankMessage, FenceReached>;
 
-/// The text in a help message that Open MPI 4 has packed. Empty: `packed` is no such message. Source: Open MPI 4.1,
-/// orte/util/show_help.c and opal/dss: file, topic, whether there is a text, the text; before each the number of its
-/// values, before each text its size with a zero byte, in network order.
+/// Unpacks the text of a help message that Open MPI 4 has packed; empty: `packed` is none. It has a file, a topic,
+/// whether there is a text, and the text; before each the number of its values, before each text its size with a zero
+/// byte, in network order. Source: Open MPI 4.1, orte/util/show_help.c and opal/dss.
 std::string unpack_help(std::string_view packed);
 
 /// Assembles the server's messages from chunks of any size.

@@ -96,7 +96,7 @@ class PmixService final : public Service {
       return;
     }
     absent_ = rank;
-    // Ranks of other nodes that wait for this one learn it from the fence with which all begin.
+    // Tells ranks of other nodes that wait for this one, by the fence with which all ranks begin.
     if (auto contributed = input_.host->contribute(contribution_of<FenceValue>({{}, rank})); !contributed) {
       fail_later(contributed.error());
     }
@@ -137,7 +137,7 @@ class PmixService final : public Service {
   /// Rank of a worker of this node; -1: not an MPI rank.
   int rank_of(std::size_t worker) const { return worker < local_ranks_.size() ? local_ranks_[worker] : -1; }
 
-  /// Fails if ranks are in MPI_Init: they would wait for ever for a rank that exited without it.
+  /// Fails if ranks are in MPI_Init while another rank has exited without it: they would wait for that one for ever.
   void poll_waiting() {
     if (absent_ && !connected_.empty()) {
       fail_later({ErrorKind::System,

@@ -12,13 +12,13 @@
 
 namespace muster {
 
-/// The data of ranks at a fence, or one of the ranks that has ended: then the fence will never complete.
+/// One node's part of a fence: the data of its ranks; or a rank that has ended, so that the fence never completes.
 struct Fence {
   std::string said;
   std::optional<int> absent_rank = {};
 };
 
-/// '+' and the data, or '-' and the rank.
+/// '+' and the data, or '-' and the rank that has ended.
 template <>
 struct Encoding<Fence> {
   static std::string write(const Fence& fence);

@@ -50,8 +50,8 @@ class Answers {
   void on_written(ClientId client);
   void forget(ClientId client);
 
-  /// Memory of all answers that are not sent or not read: a large value that several clients are sent counts once,
-  /// and the piece that each has been handed counts for each.
+  /// Bytes of all answers that clients have not read. A large value for several clients counts once; the piece
+  /// of it that a client is being sent counts for each client.
   std::size_t bytes() const { return kept_ + writing_; }
   /// The client with the most unread bytes.
   struct Largest {
@@ -91,14 +91,14 @@ struct ClientMemory {
   bool has_asked = false;  ///< the client has asked for a key, and not only pinged
 };
 
-/// The process with the most connections.
+/// The process with the most connections, and those of its connections that are to be closed.
 struct LargestHolder {
   Process process;
   std::size_t connections = 0;  ///< 0: there are no connections
-  /// Its connections to close: at least one, and no more than it has beyond its share. If some have asked for nothing,
-  /// up to half of those, from the middle: the oldest may be the second connections of ranks of torch 1.13 and 2.0,
-  /// which are silent for good, and the newest may be about to ask. Else up to half of all, the newest, as a rank's own
-  /// store is its oldest. Empty: it has no more than its share.
+  /// Connections to close: at least one, at most as many as it has beyond its share. If some have asked for nothing, up
+  /// to half of these, from the middle: the oldest may be the second connections of ranks of torch 1.13 and 2.0, which
+  /// never ask, and the newest may be about to ask. Else up to half of all, the newest, because a rank's own store is
+  /// its oldest. Empty: it has no more than its share.
   std::vector<ClientId> to_close;
 };
 
@@ -107,17 +107,17 @@ LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::
 
 // Runs a client's requests about keys, and queues the answers.
 
-/// For one client in its generation.
+/// Carries out the requests of one client in its generation.
 class KeyActions {
  public:
   KeyActions(ClientId client, Generation& generation, Answers& answers)
       : client_(client), generation_(generation), answers_(answers) {}
 
-  /// For all operations but `Ping` and `WatchKey`. Fails if the client has to be refused.
+  /// Carries out any operation but `Ping` and `WatchKey`. Fails if the client must be refused.
   [[nodiscard]] Result<> run(Request& request);
 
  private:
-  /// Wakes those who wait for the key, if the change is `done`.
+  /// If the change of the key is `done`, wakes the clients that wait for the key.
   [[nodiscard]] Result<> note_changed(const std::string& key, const Result<>& done);
   [[nodiscard]] Result<> set_all(std::vector<std::string>& keys_and_values);
   [[nodiscard]] Result<> compare_and_set(std::vector<std::string>& texts);

@@ -54,7 +54,7 @@ bool Generations::must_stay(const Generation& generation, const Process& process
   return member.open > 0 && (member.joined_ranks == 0 || !is_complete(generation));
 }
 
-/// The first generation after `last`, or of all, that lacks ranks.
+/// The first incomplete generation after `last`, or of all if `last` is null; begins a new one if there is none.
 Generation& Generations::lacking_after(const Generation* last) {
   const auto at = std::find_if(generations_.begin(), generations_.end(), [&](const auto& one) {
     return (last == nullptr || one.number > last->number) && !is_complete(one);
@@ -62,7 +62,7 @@ Generation& Generations::lacking_after(const Generation* last) {
   return at == generations_.end() ? begin() : *at;
 }
 
-/// Drops the earlier generations that have no connection any more.
+/// Begins a new generation. Drops the earlier ones that have no connection any more.
 Generation& Generations::begin() {
   std::erase_if(generations_, [](const Generation& one) { return one.open == 0; });
   return generations_.emplace_back(next_++, *budget_);
@@ -150,7 +150,7 @@ Result<> KeySpace::set(const std::string& key, std::string value) {
   return {};
 }
 
-/// Spends the whole cost first, as if no key existed yet, so that nothing can fail in the middle.
+/// Spends the cost of all pairs first, as if every key were new, so that nothing can fail in the middle.
 Result<> KeySpace::set_all(std::span<std::string> keys_and_values) {
   std::size_t wanted = 0;
   for (std::size_t i = 0; i < keys_and_values.size(); i += 2) {

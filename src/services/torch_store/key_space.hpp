@@ -23,8 +23,8 @@ namespace muster::store {
 /// Shared, so that a large value that thousands ask for at once exists once. Never null.
 using SharedValue = std::shared_ptr<const std::string>;
 
-/// Keys with their values, and queues. Stored data is charged to the budget, until it is replaced or deleted, or this
-/// is destroyed. Data that does not fit changes nothing, and fails with `Incomplete`.
+/// Keys with their values, and queues. The budget is charged for stored data until the data is replaced or deleted,
+/// or this is destroyed. Data that does not fit into the budget changes nothing, and fails with `Incomplete`.
 class KeySpace {
  public:
   explicit KeySpace(Budget& budget) : budget_(&budget) {}
@@ -87,8 +87,8 @@ class KeySpace {
 struct Generation {
   /// A process, by its connections. All connections of an address without a pid count as one process.
   struct Member {
-    std::size_t open = 0;          ///< connections
-    std::size_t joined_ranks = 0;  ///< of all its connections, those that have arrived
+    std::size_t open = 0;          ///< number of connections
+    std::size_t joined_ranks = 0;  ///< how many of its connections, open or closed, have arrived
   };
 
   Generation(std::size_t its_number, Budget& budget) : number(its_number), keys(budget), waits(budget) {}
@@ -97,12 +97,13 @@ struct Generation {
   KeySpace keys;
   Waits waits;
   std::map<Process, Member> members{};
-  std::size_t open = 0;   ///< connections
-  std::size_t ranks = 0;  ///< ranks that have arrived
+  std::size_t open = 0;   ///< number of connections
+  std::size_t ranks = 0;  ///< number of ranks that have arrived
 };
 
-/// A connection belongs to one generation from its first request about keys on. A connection *arrives* if this
-/// request adds to the key by which torch counts the ranks that have called init_process_group.
+/// Assigns connections to generations: one generation for each time that the ranks meet. A connection belongs to a
+/// generation from its first request about keys. It *arrives* if this request adds to the key by which torch counts
+/// the ranks that have called init_process_group; a generation is *complete* when all ranks have arrived.
 class Generations {
  public:
   /// For a job of `workers` workers.
@@ -110,16 +111,16 @@ class Generations {
 
   /// Chooses the generation of a new connection of the process, and counts the connection there.
   ///
-  /// An arrival joins the first generation that lacks ranks, after those in which its process has arrived; a process
-  /// without a pid cannot be told from others and counts as arrived in none. Any other connection joins the last
-  /// generation of its process, else the latest one.
+  /// An arrival joins the first incomplete generation after those in which its process has arrived. A process without
+  /// a pid cannot be told from others and counts as arrived in none. Any other connection joins the last generation
+  /// of its process, else the latest one.
   ///
-  /// While a generation lacks ranks, a process that has connections there and arrives again stays: it may be another
-  /// process with the same pid in another pid namespace. A complete generation is left even with open connections:
-  /// torch's DistributedDataParallel keeps its store for ever.
+  /// While a generation is incomplete, a process that has connections there and arrives again stays: it may be
+  /// another process with the same pid in another pid namespace. A complete generation is left even with open
+  /// connections: torch's DistributedDataParallel keeps its store for ever.
   Generation& join(const Process& process, bool is_arrival);
-  /// Drops a generation with its last connection, once no client can come that would look for its keys: all workers
-  /// have been there, or there is a later generation.
+  /// Called when a connection has ended. With its last connection a generation is dropped, once no further client can
+  /// look for its keys: all workers have been there, or there is a later generation.
   void leave(Generation& generation, const Process& process);
 
   JoinedRanks joined_ranks() const;
@@ -130,6 +131,7 @@ class Generations {
   /// The last generation of the process; null: none.
   Generation* last_of(const Process& process);
   bool must_stay(const Generation& generation, const Process& process) const;
+  /// The first incomplete generation after `last` (null: of all), or a new one.
   Generation& lacking_after(const Generation* last);
   Generation& begin();
   bool is_complete(const Generation& generation) const;

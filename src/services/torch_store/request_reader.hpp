@@ -44,7 +44,7 @@ enum class Operation {
   Barrier
 };
 
-/// Numbering of the operations. Clients do not name their release: only those from 2.2 on greet the store.
+/// Numbering of the operations, by release of torch. Clients do not name it; only those from 2.2 on greet the store.
 enum class Dialect {
   Torch20,  ///< 1.13 and 2.0
   Torch21,
@@ -54,13 +54,13 @@ enum class Dialect {
 /// The operation with this number; empty: the dialect has no such number.
 std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
 
-/// Dialect of all clients of a job that do not greet, which run the same program. Settled by the first rank that
-/// sends what only one of the two dialects can mean.
+/// The dialect of clients that send no greeting: those of torch before 2.2. All run the same program, so the first
+/// rank with a request that only one of the two older dialects has settles the dialect for all of them.
 class Ungreeted {
  public:
   /// The dialect; empty: no rank has shown it yet.
   std::optional<Dialect> dialect() const { return dialect_; }
-  /// Only the first call counts.
+  /// Decides the dialect, unless it is decided already.
   void settle(Dialect dialect) { dialect_ = dialect_.value_or(dialect); }
 
  private:
@@ -103,14 +103,14 @@ class RequestReader {
   /// for invalid bytes or a value over a limit; the message continues "it sent".
   [[nodiscard]] Result<std::optional<Request>> next(std::string_view& bytes);
 
-  /// True: the request is complete if nothing follows for a moment, unless the dialect is settled meanwhile. 8 and a
-  /// key are 1.13's DELETE_KEY, whose sender now waits, or the beginning of 2.1's APPEND.
+  /// True: only silence for a moment shows that the request is complete, unless the dialect is settled meanwhile. 8
+  /// and a key are 1.13's DELETE_KEY, whose sender now waits, or the beginning of 2.1's APPEND.
   bool awaits_silence() const { return part_ == Part::Undecided && ungreeted_dialect() != Dialect::Torch21; }
   /// Call when nothing has followed. Empty: the request is still incomplete.
   std::optional<Request> on_silence();
 
-  /// Call for a rank: the dialect that its requests settle counts for all clients that do not greet. Any other
-  /// client, which may have sent a stray byte, settles it for its own connection only.
+  /// Call it for the client of a rank: the dialect that its requests show then counts for all clients without a
+  /// greeting. Any other client, which may have sent a stray byte, shows it only for its own connection.
   void settle_for_all() { settles_for_all_ = true; }
 
   /// Memory of the incomplete request, in bytes.
@@ -136,7 +136,7 @@ class RequestReader {
   [[nodiscard]] Result<bool> next_field();
   [[nodiscard]] Result<bool> expect(Part part, std::uint64_t bytes);
   void expect_code();
-  /// Empty: not settled.
+  /// Dialect of a client without a greeting; empty: not known yet.
   std::optional<Dialect> ungreeted_dialect() const { return own_ ? own_ : ungreeted_->dialect(); }
   std::optional<Operation> operation_of_code(std::uint8_t code);
   Request finish();
@@ -147,7 +147,7 @@ class RequestReader {
   Ungreeted* ungreeted_;
   bool has_greeted_ = false;
   bool settles_for_all_ = false;
-  std::optional<Dialect> own_;  ///< settled by this client's requests, without a greeting
+  std::optional<Dialect> own_;  ///< shown by this client's own requests, without a greeting
   bool is_first_ = true;
 
   Part part_ = Part::Start;
@@ -155,7 +155,7 @@ class RequestReader {
   std::string pending_;     ///< bytes of the part so far, except of a text
 
   Request request_;
-  std::optional<Dialect> means_;  ///< dialect that gives its operation, if none was settled
+  std::optional<Dialect> means_;  ///< dialect by which the operation was read, if none was settled
   Layout layout_;
   std::uint64_t rounds_ = 0;  ///< repetitions of the fields that are left, with the current one
   std::size_t field_ = 0;     ///< index of the next field

@@ -348,7 +348,7 @@ std::map<Process, Held> by_process(const std::vector<ClientMemory>& connections)
   return processes;
 }
 
-/// `count` clients with as many on each side.
+/// `count` clients from the middle of the list.
 std::vector<ClientId> middle_of(const std::vector<ClientId>& clients, std::size_t count) {
   const auto begin = clients.begin() + static_cast<std::ptrdiff_t>((clients.size() - count) / 2);
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};

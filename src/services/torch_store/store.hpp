@@ -18,15 +18,15 @@
 
 namespace muster::store {
 
-/// To be used in an event loop:
+/// A server without I/O, for an event loop. The caller must do the following:
 /// - Report closed connections first (`on_closed`), then new ones, then bytes: a process that has lost its
-///   connections starts anew.
-/// - After each of these, `next_answer` has what is to be sent. A turn of the loop may take any number of answers and
+///   connections begins again.
+/// - After each of these, send what `next_answer` returns. A turn of the loop may take any number of answers and
 ///   leave the others to the next one: a change that thousands wait for makes thousands of answers, and writing them
 ///   is the main cost.
-/// - One piece per client is in flight. Call `on_written` when it is written, and not before: then the store counts
-///   what a client leaves unread, and the caller keeps one piece of it.
-/// - The caller closes refused clients and reports that by `on_closed`. Earlier answers may still be sent.
+/// - Call `on_written` when the piece for a client is written, and not before; a client gets its next piece then. So
+///   the store counts what a client leaves unread, and the caller keeps one piece of it.
+/// - Close refused clients, and report that by `on_closed`. Earlier answers may still be sent.
 /// - After a connection, and after bytes, call `clients_to_close` and close what it names, until it names none.
 class Store {
  public:
@@ -43,8 +43,8 @@ class Store {
   /// The client is gone or was refused. Its waits are dropped, its values stay.
   void on_closed(ClientId client);
 
-  /// True: the client's last bytes have two meanings, and silence for a moment, such as 100 ms, tells which one it
-  /// is. Only with torch before 2.2, until the dialect is settled.
+  /// True: the client's last bytes have two meanings, and only silence for a moment, such as 100 ms, shows which one
+  /// is right. Only with torch before 2.2, until the dialect is settled.
   bool awaits_silence(ClientId client) const;
   /// The client has sent nothing for that moment.
   [[nodiscard]] Result<> on_silence(ClientId client);
@@ -60,9 +60,9 @@ class Store {
   /// The last answer of the client is written. Does nothing for a client that is gone.
   void on_written(ClientId client) { answers_.on_written(client); }
 
-  /// Ranks of the latest generation.
+  /// The ranks that have arrived in the latest generation.
   JoinedRanks joined_ranks() const { return generations_.joined_ranks(); }
-  /// Their number, at no cost.
+  /// The number of these ranks, without listing them.
   InitBarrier init_barrier() const { return generations_.init_barrier(); }
   /// All clients that wait, by number, with at most `most_keys` keys of each.
   std::vector<WaitingClient> waiting(std::size_t most_keys) const;

@@ -146,7 +146,7 @@ constexpr int kMostAccepted = 256;
 constexpr int kMostAnswers = 4'096;
 /// Silence that settles a request with two meanings.
 constexpr milliseconds kSilence{100};
-/// Pause of accepting when no descriptor is left for another client.
+/// Accepting pauses for this long when no descriptor is left for another client.
 constexpr milliseconds kRest{100};
 
 // Numbers in the epoll set; clients' numbers follow.
@@ -407,7 +407,7 @@ class StoreLoop {
     }
   }
 
-  /// Comes first in a turn: the agent asks which ranks wait before it stops them, and later none does.
+  /// Reads the agent's requests, first in a turn: the agent asks who waits, then stops the ranks; then none waits.
   void read_requests(Events events) {
     for (const epoll_event& event : events) {
       if (event.data.u64 == kAgent) {
@@ -450,8 +450,8 @@ class StoreLoop {
   std::array<char, std::size_t{64} << 10U> buffer_{};
 };
 
-/// The agent reads the message and then kills this process. Waits for that: if a rank lost its connection earlier, that
-/// would be taken for the first failure.
+/// Sends the agent a last message, and waits until the agent has read it and kills this process: if a rank lost its
+/// connection earlier, that would be taken for the first failure.
 void print_fatal(int agent, const std::string& message) {
   (void)write_all(agent, message, std::chrono::seconds(1));
   pollfd readable{agent, POLLIN, 0};

@@ -41,7 +41,7 @@ class Poller {
 /// Descriptors that the process inherits from the agent.
 struct StoreChannel {
   int listener = -1;
-  int agent = -1;  ///< a stream: messages of store_process.hpp to the agent, and a byte for each of its requests
+  int agent = -1;  ///< a stream: to the agent frames of store_process.hpp, from the agent a byte for each request
 };
 
 /// Serves until the agent is gone, or this process is killed.

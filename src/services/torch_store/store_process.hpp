@@ -38,7 +38,7 @@ struct StoreEnd {
 };
 using StoreMessage = std::variant<StoreNotice, StoreEnd, StoreStatus, store::AwaitedKeys>;
 
-/// In a frame.
+/// The message as a frame.
 std::string write_message(const StoreMessage& message);
 
 /// Parses the payload of a frame. Fails with `BadData` for an invalid one.
@@ -56,7 +56,7 @@ class AgentLink {
   /// Sends a message for the user. Only the first few are sent, as later ones are alike.
   void warn(const std::string& text);
 
-  /// Handles poller events, and returns the agent's requests, a byte each.
+  /// Handles poller events. Returns the agent's requests, each as a byte.
   std::string on_ready(std::uint32_t events);
   /// True: the agent is gone.
   bool is_over() const { return is_over_; }
@@ -72,9 +72,9 @@ class AgentLink {
   bool is_over_ = false;
 };
 
-// The agent's end: has the port from before the start, and forks the store's process when the first client connects.
+// The agent's end: holds the port from the beginning, and forks the store's process when the first client connects.
 
-/// In a process of its own, so that answering thousands of ranks at once holds up only the store.
+/// Serves in a process of its own, so that answers to thousands of ranks at once hold up only the store.
 class StoreProcess final : public StoreServer {
  public:
   StoreProcess(boost::asio::io_context& io, HelperProcesses& helpers)

@@ -18,7 +18,7 @@ namespace muster {
 /// Clients of the store.
 struct StoreJob {
   std::size_t workers = 1;             ///< of the attempt, on all nodes
-  std::vector<std::string> addresses;  ///< numeric; may connect, as this machine may
+  std::vector<std::string> addresses;  ///< numeric addresses that may connect, in addition to this machine's
 };
 
 /// Progress of the ranks in init_process_group.
@@ -37,8 +37,8 @@ struct StoreEvents {
   std::function<void(const Error&)> on_failure;
 };
 
-/// One store at a time: that of an attempt ends when the next one listens, or with the job. It may serve longer than
-/// the workers of this node live, since those of other nodes go on.
+/// Runs one store at a time: that of an attempt ends when the next attempt listens, or with the job. It may outlive
+/// the workers of this node, because those of other nodes go on.
 class StoreServer {
  public:
   StoreServer() = default;
@@ -50,9 +50,9 @@ class StoreServer {
   [[nodiscard]] virtual Result<> listen(std::uint16_t port) = 0;
   /// Serves with an empty store from now on. Its process is forked when the first client connects.
   virtual void serve(StoreJob job, StoreEvents events) = 0;
-  /// After this delay `on_status` tells which ranks have arrived, unless all have.
+  /// After this delay, unless all ranks have arrived by then, `on_status` tells which ones have.
   virtual void request_later(std::chrono::seconds delay) = 0;
-  /// Calls no event any more; the store goes on.
+  /// Calls no function of `StoreEvents` any more; the store goes on.
   virtual void forget_events() = 0;
 };
 

@@ -17,7 +17,7 @@ namespace muster::store {
 /// Number of a connection, never reused.
 using ClientId = std::uint64_t;
 
-/// A process, as far as its connections tell: clients from torch 2.5 on send their pid, in their own pid namespace.
+/// A process, as its connections show it: clients from torch 2.5 on send their pid, in their own pid namespace.
 struct Process {
   std::string address;
   std::optional<std::uint32_t> pid{};
@@ -32,8 +32,8 @@ std::string describe(const Process& process);
 
 // Limits of what clients may send, leave unread and store.
 
-/// Bytes, unless a field says otherwise. The limits of a key, a value and the number of keys are those of torch's own
-/// server, which has none of the others.
+/// Limits in bytes, unless a field says otherwise. Torch's own server has the first three (key, value, number of
+/// keys), and none of the others.
 struct Limits {
   std::size_t key = std::size_t{8} << 10U;
   std::size_t value = std::size_t{8} << 20U;
@@ -43,7 +43,7 @@ struct Limits {
   std::size_t data = std::size_t{256} << 20U;           ///< all stored data, and the keys that clients wait for
   std::size_t unread = std::size_t{64} << 20U;          ///< answers that one client has not read
   std::size_t unread_of_all = std::size_t{256} << 20U;  ///< answers that all clients have not read, in memory
-  /// Number of connections; as many again are for the whole job. A process may have more while no other needs them.
+  /// Connections of each worker; the job has as many in addition. A process may have more while no other needs them.
   std::size_t connections_per_worker = 64;
 };
 
@@ -78,7 +78,7 @@ struct Answer {
   std::string bytes;
 };
 
-/// The ranks that have called init_process_group: one entry each, and one per connection where there is no pid.
+/// The ranks that have called init_process_group: one entry for each rank; without a pid, one for each connection.
 /// Entries of several nodes may be equal.
 struct JoinedRanks {
   std::size_t generation = 0;  ///< the latest; 0 is the first

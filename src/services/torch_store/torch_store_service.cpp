@@ -21,7 +21,7 @@ namespace {
 /// The ranks at one address.
 struct Place {
   std::set<int> missing;    ///< all of them at first
-  std::size_t unknown = 0;  ///< arrived, but not known by their ranks
+  std::size_t unknown = 0;  ///< ranks that have arrived, but whose numbers are not known
 };
 
 using Places = std::map<std::string, Place, decltype(&is_before)>;  ///< by address

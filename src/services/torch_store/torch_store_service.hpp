@@ -19,7 +19,7 @@ inline bool is_from(const store::Process& process, const std::string& here) {
   return process.address == here || process.address == "127.0.0.1";
 }
 
-/// Empty: the process is of another machine, tells no pid, or is unknown to `host`.
+/// The rank of the process; empty: it is on another machine, has sent no pid, or is unknown to `host`.
 inline std::optional<int> rank_of_process(const store::Process& process, const std::string& here,
                                           const ServiceHost& host) {
   return is_from(process, here) && process.pid ? host.rank_of(*process.pid) : std::nullopt;

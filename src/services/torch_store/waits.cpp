@@ -113,7 +113,7 @@ void Waits::release(const Wait& wait) {
   }
 }
 
-/// Leaves a gap: thousands who leave one after the other do not move all behind them each time.
+/// Makes the entry a gap. Removing it would move all entries behind it, each time that one of thousands leaves.
 void Waits::leave(Awaited& key, Waiter& waiter) {
   waiter.client = kGone;
   if (2 * ++key.gaps > key.waiters.size()) {
@@ -122,7 +122,7 @@ void Waits::leave(Awaited& key, Waiter& waiter) {
   }
 }
 
-/// One wait fewer lists the key; the last one removes it.
+/// Counts one wait fewer for the key, and removes the key after the last one.
 void Waits::forget(AwaitedKeys::value_type& key) {
   const bool is_last = --key.second.named == 0;
   budget_->give_back(kCostOfPair + (is_last ? cost_of_key(key.first) : 0));

@@ -14,7 +14,7 @@
 
 namespace muster::store {
 
-// The keys that most clients wait for, as a report about ranks that hang shows them.
+// The keys that most clients wait for; a report about ranks that hang shows them.
 
 /// Most keys of each client that are counted, and most keys that are reported.
 constexpr std::size_t kMostAwaitedKeys = 8;
@@ -25,8 +25,8 @@ constexpr std::size_t kMostOfAwaitedKey = 256;
 
 struct AwaitedKey {
   std::string key;
-  std::size_t clients = 0;         ///< that wait for the key
-  std::vector<Process> processes;  ///< of the first of these clients, in the order in which they came
+  std::size_t clients = 0;         ///< clients that wait for the key
+  std::vector<Process> processes;  ///< of the clients that came first, in this order
 };
 
 struct AwaitedKeys {
@@ -37,8 +37,8 @@ struct AwaitedKeys {
 /// `waiting`: all waiting clients, with at most `kMostAwaitedKeys` keys of each.
 AwaitedKeys most_awaited(std::span<const WaitingClient> waiting);
 
-/// Clients and the keys that they wait for. A client waits for one set of keys, until each of them has been there
-/// once. Thousands may wait for thousands of keys, so a pair of client and key takes some 24 bytes and is found
+/// The waits of clients for keys. A client waits for a set of keys, until each of them has had a value once.
+/// Thousands may wait for thousands of keys, so each pair of client and key takes only some 24 bytes and is found
 /// without a linear search. End each wait before destruction, else the budget stays charged.
 class Waits {
  public:
@@ -55,8 +55,8 @@ class Waits {
 
   /// The key has changed: ends waits that miss no other key, and returns their clients, the longest wait first.
   std::vector<ClientId> on_changed(const std::string& key);
-  /// The key has got a value for one client: the one that has waited for it longest. Ends its wait if it misses no other key,
-  /// and returns it.
+  /// The key has got a value that only one client can take: the one that has waited for it longest. If this client
+  /// misses no other key, ends its wait and returns it.
   std::optional<ClientId> on_pushed(const std::string& key);
 
   /// Up to `most` keys that the client still misses, in the order of its request.
@@ -75,8 +75,8 @@ class Waits {
   };
   struct Awaited {
     std::vector<Waiter>
-        waiters;            ///< in the order of their tickets; who has left is a gap (`kGone`), up to half of them
-    std::size_t first = 0;  ///< only gaps are before it
+        waiters;            ///< in the order of their tickets; clients that have left are gaps (`kGone`), at most half
+    std::size_t first = 0;  ///< all entries before it are gaps
     std::size_t gaps = 0;
     std::size_t named = 0;  ///< number of waits that list the key; at 0 the entry is removed
   };

@@ -2,7 +2,7 @@
  * letter for the type, and the fields. Both are programs of one machine and one build: numbers are in native order.
  * Within a frame a number has 32 bits, and a text is its length and its bytes.
  *
- * The counterpart is src/mpi/pmix_frames.cpp. */
+ * The counterpart is src/services/mpi/pmix_frames.cpp. */
 #ifndef MUSTER_PMIX_SERVER_FRAMES_H
 #define MUSTER_PMIX_SERVER_FRAMES_H
 
