@@ -1,4 +1,4 @@
-// Reads and writes the text of what is kept.
+// Reads and writes the files of notes, as texts: a header with kind, version and key, then the notes.
 #include "standby/kept_imports.hpp"
 
 #include "base/encoding.hpp"

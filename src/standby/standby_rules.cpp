@@ -18,8 +18,9 @@
 namespace muster::standby {
 namespace {
 
-/// Variables that may differ between two attempts: a library reads them, if at all, when the ranks meet and not when it is
-/// imported. Ranks are not among them: lightning.fabric.utilities.rank_zero reads RANK at its import. Those of muster may differ, too.
+/// Variables that may differ between two attempts, because libraries read them, if at all, when the ranks meet and
+/// not at their import. Variables of ranks must not: lightning.fabric.utilities.rank_zero reads RANK at its import.
+/// Those of muster may differ, too.
 constexpr auto kMayDiffer = std::to_array<std::string_view>({
     "GLOO_SOCKET_IFNAME",
     "MASTER_ADDR",
@@ -52,7 +53,7 @@ bool is_module_name(std::string_view name) {
          name.find_first_of("0123456789.") != 0 && !name.ends_with('.') && name.find("..") == std::string_view::npos;
 }
 
-/// True if Python would not import a module from PYTHONPATH, or has no place for one: -E, -I and -S, also in "-uE".
+/// True if Python would not import our file: -E and -I ignore PYTHONPATH, -S skips sitecustomize; also in "-uE".
 bool ignores_our_file(std::span<const std::string> options) {
   return std::ranges::any_of(options, [](const std::string& word) {
     return word.size() > 1 && word[0] == '-' && word[1] != '-' &&
@@ -160,7 +161,7 @@ namespace {
 struct NoteReader {
   Imports imports{};
   std::set<std::string> loaded{};
-  std::set<std::string> ended{};  ///< without success, or not of a library
+  std::set<std::string> ended{};  ///< modules whose import failed, or that belong to no library
   std::vector<std::string> begun{};
 
   void take(const std::string& line) {

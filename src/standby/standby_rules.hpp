@@ -41,21 +41,21 @@ struct FileState {
   bool operator==(const FileState&) const = default;
 };
 
-/// The notes of a worker, by python/standby/sitecustomize.py.
+/// Notes that python/standby/sitecustomize.py writes in a worker about the imports of the program.
 struct Imports {
-  pid_t process = -1;  ///< that imported the file; -1: none, since its Python does not look for it
-  /// The imports in their order: "torch 7:3" is a library, with the places in the program's code that import it, by their
-  /// numbers in `files`; "*utils 8" is a module of the program, which is in file 8.
+  pid_t process = -1;  ///< process whose Python imported sitecustomize.py; -1: none did
+  /// The imports in their order. "torch 7:3" is a library, imported at line 3 of file 7 of `files`; "*utils 8" is a
+  /// module of the program itself, file 8.
   std::vector<std::string> steps;
   std::string end;               ///< why later modules are not named: "it starts a thread"; empty: all are
   std::vector<FileState> files;  ///< the program's own files, and the folders of libraries
-  bool is_loading = false;       ///< the import of a module has begun and is not seen to have ended
+  bool is_loading = false;       ///< the last notes begin the import of a module and do not end it
 
-  /// A library is among the steps.
+  /// True if a library is among `steps`.
   bool has_modules() const;
 };
 
-/// Bytes that a worker may write: a list of five thousand modules, which a socket takes at once.
+/// Most bytes of notes from a worker: a list of five thousand modules, which a socket takes at once.
 inline constexpr std::size_t kMostNotes = std::size_t{160} << 10U;
 
 /// Reads the notes, which may be anything: a line that is no name of a module is left out.
@@ -64,12 +64,12 @@ Imports read_imports(std::string_view notes);
 /// A line of notes.
 std::string note_of(const FileState& file);
 
-/// The request with the descriptor `passed`, and with the variables by which Python imports sitecustomize.py of the folder.
-/// `what`: "learn", "answer" or "stand_by".
+/// The request of a process whose Python imports sitecustomize.py from this folder, and that has the descriptor
+/// `passed`. `what`: its task, "learn", "answer" or "stand_by".
 SpawnRequest with_sitecustomize(SpawnRequest request, const std::string& folder, std::string_view what, int passed);
 
-/// The message that names a standby's imports. `is_paced`: it has to sleep in between. `are_given`: by the user, who may name
-/// more than libraries.
+/// The message that tells a standby what to import. `is_paced`: it must sleep in between. `are_given`: the user has
+/// named the modules, which may be more than libraries.
 std::string imports_message(const Imports& imports, bool is_paced, bool are_given);
 
 /// Why a process that was started as `standing` cannot become the worker `wanted`; empty: it can.
@@ -84,7 +84,7 @@ struct Memory {
   std::uint64_t total = 0;
 };
 
-/// True if a process of `size` bytes leaves a tenth free.
+/// True if a tenth of the memory is still free after a process of `size` bytes has started.
 bool has_room(const Memory& memory, std::uint64_t size);
 
 /// MemAvailable and MemTotal of /proc/meminfo; empty: they are not there.

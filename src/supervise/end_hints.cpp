@@ -28,9 +28,9 @@ std::string used_up(double used) {
          " s of CPU time, which is all that its limit allows (RLIMIT_CPU, ulimit -t)";
 }
 
-/// Compares with a tolerance. The kernel checks the limit against CPU time that it samples at its ticks, which
-/// differs from the time that it reports as samples do, by the root: at a limit of 1 s it reported 0.85 to 1.07 s in
-/// 50 runs on a busy machine, and once less than 0.8.
+/// True if the CPU time is used up, with a tolerance. The kernel checks the limit against CPU time that it samples at
+/// its ticks. That differs from the time that it reports by about the root of the number of samples: at a limit of 1
+/// s it reported 0.85 to 1.07 s in 50 runs on a busy machine, and once less than 0.8.
 bool is_used_up(double used, std::uint64_t limit) {
   constexpr double kSlack = 0.4;
   const auto most = static_cast<double>(limit);
@@ -139,7 +139,7 @@ std::optional<std::string> find_cache_trouble(const std::string& words) {
 
 std::vector<std::string> end_hints(const EndFacts& facts) {
   std::vector<std::string> hints;
-  // Also of a rank that SIGKILL did not end: its data loader, or the program of its script, may have been killed.
+  // Also for a rank that SIGKILL did not end: its data loader or its script's program may have been killed.
   std::string memory_hint = hint_of_memory(facts);
   if (std::string hint = memory_hint.empty() ? hint_of_signal(facts) : std::move(memory_hint); !hint.empty()) {
     hints.push_back(std::move(hint));

@@ -48,14 +48,14 @@ struct EndFacts {
   std::string last_output;
   ProcessUse use;
   std::optional<OomKills> oom_kills;  ///< of its memory cgroup; empty: not readable
-  std::optional<NetworkCache> cache;  ///< where its last words show that a file of it was gone
+  std::optional<NetworkCache> cache;  ///< cache in which its last words miss a file; empty: none
 };
 
 /// Sentences, the most certain first; empty when there is nothing to add.
 std::vector<std::string> end_hints(const EndFacts& facts);
 
-/// The path in a compiler's cache which the last words of a process call gone or busy; "": the words name none. No value: they tell
-/// of no such thing.
+/// Finds a complaint that a file of a compiler's cache is gone or busy. Returns the file's path; "": the words have
+/// none. No value: no such complaint.
 std::optional<std::string> find_cache_trouble(const std::string& words);
 
 // Messages of programs that fail: failure_patterns.txt, embedded at build time.

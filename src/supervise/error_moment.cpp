@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-/// A line that shows an error, as far as the text of its last read shows it: a progress bar may stand before that.
+/// A line that shows an error, as far as the last read of the line shows it: a progress bar may stand before that.
 struct ErrorLine {
   std::string words;  ///< in lower case
   const ReadMark* read = nullptr;

@@ -11,21 +11,21 @@
 
 namespace muster {
 
-/// The place of a text among all texts that this node has read from its processes. Streams are read in the order in
-/// which they became readable, so the beginnings of two reads have a known order. Text within a read may have been
-/// written at any time until the event loop came to the next turn.
+/// The place of a text in the order of all texts that this node has read from its processes. Streams are read in the
+/// order in which they became readable, so of two reads it is known which began first. A text within a read may have
+/// been written at any time until the next turn of the event loop.
 struct ReadMoment {
   std::uint64_t turn = 0;    ///< of the event loop
   std::uint64_t number = 0;  ///< of the read
-  bool is_exact = true;      ///< the text is the beginning of a read that was in the order
+  bool is_exact = true;      ///< the text begins a read whose place in the order is known
 
   bool operator==(const ReadMoment&) const = default;
 };
 
-/// False where the order is unknown, too.
+/// True if `one` was certainly before `other`; false also if the order is not known.
 bool was_before(const ReadMoment& one, const ReadMoment& other);
 
-/// The beginning of the bytes of one read in their stream.
+/// Position at which a read begins in its stream, and its moment.
 struct ReadMark {
   std::uint64_t offset = 0;
   ReadMoment moment;

@@ -64,9 +64,9 @@ class StopSignals {
   StopSignals();
 
  private:
-  std::vector<int> asked_for_;  ///< in the order of the user's list
+  std::vector<int> asked_for_;  ///< stop signals that the user named, in the order of the list
   std::set<int> all_;
-  bool is_given_ = false;  ///< `asked_for_` is from the user
+  bool is_given_ = false;  ///< the user has given `asked_for_`
 };
 
 }  // namespace muster

@@ -14,13 +14,13 @@
 namespace muster {
 namespace {
 
-/// True for lower-case words that name the rank which was missed.
+/// True if lower-case words name the rank that did not answer.
 bool names_another_rank(const std::string& words) {
   return has_pattern(words, "names");
 }
 
-/// Classifies by the output of the process alone. A message that names the rank that was missed is more than a
-/// consequence, though it quotes what a lost peer looks like.
+/// Classifies only by the output of the process. A message that names the rank that did not answer is more than a
+/// consequence, although it quotes the error of a lost peer.
 FailureKind trace_of_words(const std::vector<std::string>& last_lines, const std::string& error_message) {
   const std::string words = lower_case(join(last_lines, "\n") + "\n" + error_message);
   if (names_another_rank(words)) {

@@ -64,8 +64,8 @@ const EndRow& first_row_of(Verdict verdict) {
   return *std::find_if(kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.verdict == verdict; });
 }
 
-/// A worker that never ran failed because of muster, with one of muster's exit codes; a worker that ran has its own
-/// code.
+/// The kind of end by a failure. A worker that never ran failed because of muster, with one of muster's exit codes; a
+/// worker that ran has its own code.
 EndKind kind_of(const Failure& failure) {
   if (failure.is_hung) {
     return EndKind::Hung;

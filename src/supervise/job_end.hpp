@@ -64,32 +64,32 @@ struct Failure {
   bool is_early_exit = false;           ///< it exited with 0 while others ran on, which was forbidden
   bool knows_order = true;              ///< false: others ended so close to it that it may not be the first
   std::string label{};                  ///< its name beside the rank, such as "ps 1"; usually empty
-  bool is_unranked = false;             ///< not a rank of the job, such as mpirun: named by its label alone
+  bool is_unranked = false;             ///< not a rank of the job, such as mpirun; named only by its label
   std::string service{};                ///< its name; a service has no rank and no pid. Empty: a worker
-  bool was_passed_on = false;           ///< muster had received the signal that ended it, and forwarded it
+  bool was_passed_on = false;           ///< muster had received the signal that ended it, and had forwarded it
   bool is_hung = false;                 ///< it kept the others waiting, and muster ended it
   bool is_unkillable = false;           ///< it is hung in an uninterruptible system call, and may hold its device
   /// True: muster had asked it to end, but it had written an error before; `last_lines` are from before the request.
   bool was_asked = false;
   std::vector<std::string> hints{};  ///< facts that only its node knows about its end, in sentences
-  /// When it wrote the error that ended it, for its own node, which alone can compare it; empty: it wrote none.
+  /// When it wrote the error that ended it; only its own node can compare this with others. Empty: it wrote none.
   std::optional<ReadMoment> error_at{};
   bool has_joined_streams = false;  ///< its standard output is the same pipe or terminal as its standard error
-  bool wrote_first = false;  ///< it wrote its error before the others that may have been first, and looks as they do
+  bool wrote_first = false;         ///< it wrote its error before the other suspects, whose failures look like its own
 
   bool operator==(const Failure&) const = default;
 };
 
-/// The failures besides the first one, and ranks that `was_asked` is true for.
+/// The failures besides the first one; also ranks that were only asked to end, but had shown an error (`was_asked`).
 struct OtherFailures {
   static constexpr std::size_t kMostListed = 16;
   static constexpr std::size_t kLineBytes = 200;  ///< a longer line is cut
   std::vector<Failure> listed;                    ///< with fewer last lines
-  int count = 0;                                  ///< of all, listed or not
+  int count = 0;                                  ///< number of all, listed or not
 
   void add(Failure failure);
   void add(OtherFailures others);
-  /// Leaves out those that were only asked to end.
+  /// Removes the ranks that were only asked to end.
   void drop_asked();
   bool operator==(const OtherFailures&) const = default;
 };
@@ -102,8 +102,8 @@ std::string describe_failure(const Failure& failure);
 /// "exit code 9", or "signal SIGUSR1 (User defined signal 1), which muster passed on". Empty: it never ran.
 std::string describe_status(const Failure& failure);
 
-/// Says why a restart is vain, as a clause: the program is not found or not executable (127, 126), or a process cannot be
-/// killed. Empty: nothing.
+/// Says in a clause why a restart would not help: the program is not found or not executable (127, 126), or a process
+/// cannot be killed. Empty: it might help.
 std::string why_incurable(const Failure& failure);
 
 /// A rank that ended with 0 by itself while others ran on.
@@ -150,7 +150,7 @@ struct Suspect {
   std::string host;
   int failures = 0;
   std::vector<std::string> reasons;  ///< the last ones: "in attempt 0 (lost: it closed the connection)"
-  bool is_left_out = false;          ///< another node has its seat
+  bool is_left_out = false;          ///< another node has taken its place in the job
 
   bool operator==(const Suspect&) const = default;
 };
@@ -181,7 +181,7 @@ struct JobEnd {
   std::optional<int> stop_signal;         ///< the signal from outside that ended the job
   /// Rank 0 had exited with 0 before the first failure: with PyTorch, its store is gone since then.
   bool rank_zero_had_ended = false;
-  /// The first of the failed rank's role, where that rank shows only that a peer was gone; else empty.
+  /// If the failed rank only shows that a peer was gone: the first rank of its role that had left early; else empty.
   std::optional<EarlyLeaver> left_early{};
   GangRecord gang;
 };

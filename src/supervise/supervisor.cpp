@@ -85,7 +85,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   return actions;
 }
 
-/// A worker stopped because of our signal if it ended by that signal, or by an exit code of its handler.
+/// The outcome of a worker that ends during a stop: stopped, if by our signal or by an exit code of its handler.
 WorkerOutcome Supervisor::outcome_in_stop(const WorkerEnded& ended) const {
   const auto signal = ended.status.signal();
   const bool is_by_other_signal = signal && !sent_signals_.contains(*signal);
@@ -105,7 +105,7 @@ std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {
   return fail(failed.worker, failed.exit_code);
 }
 
-/// Ignores a failed service when all workers have ended or are ending: they need it no more.
+/// Ignores the failure of a service if all workers have ended or are ending, because they do not need it any more.
 std::vector<Action> Supervisor::handle(const ServiceFailed& failed) {
   return state_ == State::Running ? fail(std::nullopt, failed.exit_code) : std::vector<Action>{};
 }

@@ -14,10 +14,10 @@
 
 namespace muster {
 
-/// Time between SIGTERM, sent when the time to save is over, and SIGKILL.
+/// Time between SIGTERM and SIGKILL for workers that have had their time to save.
 inline constexpr std::chrono::milliseconds kLastGrace{1'000};
 
-/// The time that workers have to save: the platform kills `limit` after its notice, and our SIGKILL comes before.
+/// Time that workers get to save. The platform kills `limit` after its notice, and muster's SIGKILL comes before.
 std::chrono::milliseconds time_to_save(std::chrono::milliseconds limit);
 
 // Events. A worker is its index in the plan (its local rank).
@@ -58,7 +58,7 @@ struct StopOrdered {
 };
 /// The grace between SIGTERM and SIGKILL is over.
 struct GraceEnded {};
-/// The guard process is gone: there is no time for grace.
+/// The guard process is gone: everything must end now, without a grace.
 struct GuardLost {};
 /// All workers have ended and no process of the job is left.
 struct NothingLeft {};
@@ -92,7 +92,7 @@ struct StartGrace {};
 /// A request to end that changes nothing: say how much of the grace is left.
 struct TellGrace {
   int signal = 0;
-  bool is_repeated = true;  ///< false: something else has asked before
+  bool is_repeated = true;  ///< false: the job was ending for another reason before the first request
 };
 /// Send SIGKILL to every process of the job until none is left; after a limit: GaveUpWaiting.
 struct KillEverything {};
@@ -128,8 +128,8 @@ struct AttemptOutcome {
 /// the picture. There is one grace from the first stop signal until SIGKILL, on every path.
 class Supervisor {
  public:
-  /// `decides_success[i]` tells whether worker i must exit with 0 for the job to succeed. When all deciding workers
-  /// of the job have, the others are ordered to stop.
+  /// `decides_success[i]`: worker i must exit with 0 for the job to succeed. When all deciding workers of the job
+  /// have done so, the others are ordered to stop.
   explicit Supervisor(std::vector<bool> decides_success);
 
   std::vector<Action> start();
