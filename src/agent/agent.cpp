@@ -30,7 +30,7 @@
 namespace muster {
 namespace {
 
-/// The roles of one job may have different machines, and tasks of one host have the same.
+/// True if the nodes are expected to be alike. Roles may have different machines; tasks may share a host.
 bool compares_nodes(const gang::GangConfig& config) {
   return config.options.preflight.compares != gang::ComparesNodes::Never &&
          config.job.most_nodes >= static_cast<int>(gang::kFewestCompared) && config.job.roles.size() <= 1 &&
@@ -159,7 +159,7 @@ int Agent::run() {
   return shutdown_.has_begun() ? outcome_.end.exit_code : exit_code_of(EndKind::SystemRefused);
 }
 
-/// While this node waits for others.
+/// Fills the compilers' caches while this node waits for others.
 void Agent::fill_caches() {
   if (head_start_.caches().are_wanted()) {
     startup_.wait_for("compile caches");
@@ -313,7 +313,7 @@ void Agent::act(const gang::Hung& hung) {
   }
 }
 
-/// The command of --on-hang hears of this node's workers alone; those that are named may be on others.
+/// Runs the command of --on-hang with this node's pids only, although the ranks that are named may be elsewhere.
 void Agent::act(const gang::StallBegun& stall) {
   record({.kind = ledger::Kind::Stalled, .text = stall.ranks.empty() ? "" : describe_ranks(stall.ranks)});
   if (!attempt_) {
@@ -372,7 +372,7 @@ void Agent::on_over() {
   });
 }
 
-/// Notes what the workers may have written about their end. Files of another launcher's `--log-dir` are there alone.
+/// Keeps what workers may have written about their end: in the log folder, also in another launcher's `--log-dir`.
 void Agent::keep_evidence() {
   if (!attempt_ || attempt_->has_succeeded() || attempt_->plan().is_transparent) {
     return;
@@ -391,7 +391,7 @@ void Agent::record(ledger::Event event) {
   records_.events.add(std::move(event));
 }
 
-/// Keeps the first answer. The exit report waits for it.
+/// Asks the store for which keys ranks wait, and keeps the first answer. The exit report waits for it.
 void Agent::ask_who_waits() {
   (void)services_.ask_store([this](const std::string& keys) {
     if (!keys.empty() && outcome_.notices.empty() && !shutdown_.is_concluded()) {

@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-/// Calls the one of these that takes the alternative of a variant.
+/// Calls the one of these lambdas that takes the alternative that a variant holds.
 template <typename... Calls>
 struct Overloaded : Calls... {
   using Calls::operator()...;
@@ -211,7 +211,7 @@ void Attempt::on_output_end(std::size_t worker) {
   }
 }
 
-/// A worker that ended earlier may be the reason of the failure.
+/// Reaps workers first: one that ended earlier may be the reason of the failure.
 void Attempt::on_service_failure(const ServiceFailure& failure) {
   act_on_failures();
   if (!supervisor_.is_running_normally() || !supervisor_.has_living_workers()) {
@@ -235,7 +235,7 @@ void Attempt::report_closed_outputs() {
   }
 }
 
-/// SIGABRT reaches the worker only if its call ends after all.
+/// Fails the attempt because of a call that does not end. SIGABRT reaches the worker only if the call ends after all.
 void Attempt::on_too_long_call(const CallWatch::Found& found) {
   act_on_failures();
   if (supervisor_.is_running_normally() && workers_.is_alive(found.worker)) {
@@ -279,7 +279,7 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
           .memory_peak = death.memory_peak},
          death.worker);
   services_->on_worker_ended(death.worker, death.status.ok());
-  const auto request_stop_by_others = [this](int signal) {  // which has reached the workers already
+  const auto request_stop_by_others = [this](int signal) {  // for a signal that workers have got from others
     events_.emplace_back(StopRequested{signal});
     is_asked_ = true;
   };
@@ -399,7 +399,7 @@ void Attempt::carry_out(const Action& action) {
   std::visit(calls, action);
 }
 
-/// Cancels every wait, since no process is left.
+/// Cancels every wait, since no process is left to wait for.
 void Attempt::rest() {
   preparation_.cancel();
   stop_.cancel();

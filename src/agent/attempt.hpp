@@ -34,9 +34,9 @@ class AttemptOwner {
 
   /// This node's first failure, as far as it is known at once.
   virtual void on_first_failure(const Failure& failure) = 0;
-  /// A worker whose success counts exited with 0. `attempt` is not set.
+  /// A worker whose success counts for the job has exited with 0. The owner fills in `attempt`.
   virtual void on_success(const gang::Succeeded& succeeded) = 0;
-  /// The workers got a stop signal that we did not send: from the guard, or by Ctrl-C, which does not reach us.
+  /// The workers got a stop signal that the agent did not send: the guard's, or Ctrl-C, which does not reach us.
   virtual void on_workers_asked(int signal) = 0;
   /// No process is left. `on_over` follows.
   virtual void on_gone() = 0;
@@ -46,8 +46,8 @@ class AttemptOwner {
   virtual void record(ledger::Event event) = 0;
 };
 
-/// Handlers of the event loop queue events; `process` passes them to the supervisor one by one and carries out the
-/// actions that it returns.
+/// Runs one attempt on this node. Handlers of the event loop queue events; `process` passes them to the supervisor
+/// one by one, and carries out the actions with which the supervisor answers.
 class Attempt {
  public:
   Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& queues, LaunchPlan plan,
@@ -57,19 +57,20 @@ class Attempt {
 
   /// Sends the workers the stop signal, by order of the gang; `most_grace` limits their grace, even if it has begun.
   void stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
-  /// Stop request from outside: the first one sends the workers the signal; INT or QUIT after it SIGKILL.
+  /// Takes a stop request: the first one sends the workers its signal, and a later INT or QUIT sends SIGKILL.
   void request_stop(int signal) { handle(StopRequested{signal}); }
-  /// Takes a notice of suspension, or its withdrawal. After a notice the end of a worker is taken as its consequence. `signal`,
-  /// if set, goes to the workers' main processes alone, since their helpers may die of it. True: one of them got it.
+  /// Takes a notice of suspension, or its withdrawal. A worker that ends after a notice is taken to end because of
+  /// it. `signal`, if set, goes only to the main processes of the workers, because their helpers may die of it. True:
+  /// a process got it.
   bool take_notice(bool is_withdrawn, std::optional<int> signal);
-  /// Fails the attempt if one of the ranks that hang runs here; these get SIGABRT.
+  /// Fails the attempt if ranks that hang run on this node: these get SIGABRT.
   void end_hung(const gang::Hung& hung);
   /// Sends the workers SIGKILL at once.
   void kill();
   /// Forwards a signal that is not a stop request.
   void pass_on(int signal);
 
-  /// Reaps workers that have ended. To be called before anything that depends on it.
+  /// Reaps workers that have ended. To be called before anything that depends on which workers are alive.
   void poll_deaths();
   /// Reaps workers and processes failures now, without the debounce. To be called before anything ends the job.
   void act_on_failures();
@@ -89,10 +90,10 @@ class Attempt {
   std::optional<int> signal_process(pid_t pid, int signal);
   /// "ranks 0-3"; empty: no worker is alive.
   std::vector<std::string> describe_living() const { return log_.describe_living(); }
-  /// True if the reason of the stop order was logged here.
+  /// True if this node has logged the reason of the order to stop.
   bool has_logged_order() const { return log_.has_logged_order(); }
   const LaunchPlan& plan() const { return plan_; }
-  /// For this time, what the workers write does not count as their output, because muster has made them write
+  /// For this time, lines of the workers do not count as their own output, because muster has made them write
   /// (`describe_workers`).
   void disregard_output(std::chrono::seconds time) {
     streams_.disregard_output_until(std::chrono::steady_clock::now() + time);

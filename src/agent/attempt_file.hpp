@@ -11,13 +11,13 @@
 
 namespace muster {
 
-/// The first text makes it, so that an attempt in which nothing happens has none.
+/// A file that its first text creates: an attempt in which nothing happens has no file.
 class AttemptFile {
  public:
   /// `logs` outlives it.
   explicit AttemptFile(LogFiles& logs) : logs_(logs) {}
 
-  /// Another attempt begins. An empty path: the job writes no files.
+  /// Begins another attempt, which has a file of its own. An empty path: the job writes no files.
   void begin(std::string path) {
     if (file_) {
       logs_.close(*file_);
@@ -26,7 +26,7 @@ class AttemptFile {
     path_ = std::move(path);
   }
 
-  /// False: the job writes no files.
+  /// Appends to the file. False: the job writes no files.
   bool append(std::string_view text) {
     if (path_.empty()) {
       return false;

@@ -51,7 +51,7 @@ std::vector<std::string> AttemptLog::describe_living() const {
   return names.size() == 0 ? std::vector<std::string>() : std::vector{names.describe()};
 }
 
-/// Logged once per attempt: containers forbid the same calls for all workers.
+/// Logs the calls that the kernel refused, once per attempt: containers forbid the same calls for all workers.
 void AttemptLog::log_refusals() {
   const int refused = workers_.memory_refusal();
   if (refused != 0 && !std::exchange(logged_memory_refusal_, true)) {
@@ -149,7 +149,7 @@ void AttemptLog::on_not_told(const std::vector<std::size_t>& workers, int signal
   }
 }
 
-/// Logged when the grace begins, with its length, because the wait may be long.
+/// Logs the begin of the grace, with its length, because the wait may be long.
 void AttemptLog::on_asked_to_end(const EndRequest& request) {
   const ProcessNames names = living();
   if (names.size() == 0) {

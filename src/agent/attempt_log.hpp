@@ -46,20 +46,20 @@ class AttemptLog {
   void on_outputs_closed(std::size_t worker);
   void on_long_call(const CallWatch::Found& found);
   void on_long_call_over(const CallWatch::Found& found);
-  /// Stopped by a debugger or by a SIGSTOP of others.
+  /// A debugger has stopped the worker, or a SIGSTOP that muster did not send.
   void on_stopped(const Stopped& stopped);
   /// A worker that serves the others exited with 0 a while ago, and they still run.
   void on_early_end(std::size_t worker);
   /// A service failed when the workers no longer needed it.
   void on_unneeded_failure(const ServiceFailure& failure);
-  /// Workers without a program that handles the signal of a notice.
+  /// None of the programs of these workers handles the signal of a notice, so they did not get it yet.
   void on_not_told(const std::vector<std::size_t>& workers, int signal);
   void on_asked_to_end(const EndRequest& request);
-  /// A request to end that changes nothing.
+  /// A request to end came late and changes nothing: the workers are being ended already, with this time `left`.
   void on_late_request(const TellGrace& request, std::chrono::nanoseconds left);
   /// Called from time to time during the grace.
   void on_still_waiting(std::chrono::nanoseconds left);
-  /// `place`: "at train.py:12 in save"; empty: not known.
+  /// The worker still runs after its grace. `place` is where it stands: "at train.py:12 in save"; empty: not known.
   void on_overdue(std::size_t worker, const EndRequest& request, const std::string& place);
   /// Prints which processes of ended ranks still run after a moment. May be called again while mpirun runs.
   void on_orphans(const std::vector<Process>& left);

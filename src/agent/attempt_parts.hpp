@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// Input of an attempt; everything outlives it.
+/// The parts of the agent that an attempt uses; all of them outlive the attempt.
 struct AttemptInput {
   boost::asio::io_context& io;
   const RunContext& run;

@@ -21,7 +21,7 @@ namespace {
 /// Python writes the stacks of all threads on standard error when a signal such as SIGSEGV or SIGABRT ends it.
 constexpr const char* kFaultHandlerVariable = "PYTHONFAULTHANDLER";
 
-/// Adds the job's variables to the workers; below another launcher's worker they keep what that has set.
+/// Adds the job's variables to the workers' environment, but not below another launcher, whose variables they keep.
 void add_job_environment(LaunchPlan& plan, const gang::Start& start, const RunContext& run) {
   if (plan.is_transparent) {
     return;
@@ -50,7 +50,7 @@ std::map<std::string, std::string> values_of(const RunContext& run) {
           {"log_token", run.log_token}};
 }
 
-/// Logs the method, on the first node before the first attempt, if there was a vote.
+/// Logs how ranks of MPI start, if the nodes voted on it: on the first node, before the first attempt.
 void log_start_method(const JobPlan& job, const AgreedMethod& method, const Placement& placement) {
   if (job.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
     return;
@@ -65,7 +65,7 @@ void log_start_method(const JobPlan& job, const AgreedMethod& method, const Plac
            (reasons.empty() ? "" : ", because " + join(reasons, ", and ")));
 }
 
-/// Logs ranks and address at the start, which are known only once the nodes have met.
+/// Logs this node's ranks and where the workers meet, which are known only once the nodes have met.
 void log_start(const JobPlan& job, const LaunchPlan& plan, const std::string& interface) {
   const Placement& placement = plan.placement;
   if (job.gang.config.job.most_nodes == 1 && placement.attempt == 0) {

@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// The plan from exchanged values and from facts that only the system knows, with the job's variables for the workers.
-/// Makes the folders of the ranks, and logs where the workers meet.
+/// Makes the plan from values that the nodes exchanged and from facts of this system. Adds the job's variables for
+/// the workers, makes the folders of the ranks, and logs where the workers meet.
 LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup, const gang::StartAttempt& wanted);
 
 /// The plan of the first attempt, as far as it is known before the nodes have met; the folders of the ranks are not made.

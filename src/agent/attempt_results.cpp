@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// Waits 5 s: a scheduler exits when its workers need it no more, a little before they exit.
+/// Waits 5 s, because a scheduler exits a little before the last of its workers, when they need it no more.
 Successes::Successes(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                      std::function<void()> check)
     : plan_(plan), workers_(workers), timer_(io, std::chrono::seconds(5), std::move(check)) {}
@@ -181,7 +181,7 @@ Failure AttemptResults::worker_failure(std::size_t worker) const {
   failure.last_lines = from_.streams.last_lines(worker);
   failure.has_joined_streams =
       from_.streams.connection_of(worker).is_joined || from_.streams.keeps_lines_of_output(worker);
-  if (failure.status && !is_crash(*failure.status)) {  // what came before a crash is another matter
+  if (failure.status && !is_crash(*failure.status)) {  // lines before a crash do not explain it
     failure.error_at = from_.streams.error_since(worker, from_.workers.ended(worker) - kErrorBeforeEnd);
   }
   failure.exit_code = from_.supervisor.conclusion().exit_code;  // of a worker that was not started, or that hung
@@ -199,7 +199,7 @@ Failure AttemptResults::worker_failure(std::size_t worker) const {
 
 namespace {
 
-/// The compiler's cache with which the last words tell of trouble, if it is on a network file system.
+/// Finds the compiler's cache of which the last lines complain, if it is on a network file system.
 std::optional<NetworkCache> find_network_cache(const std::string& last_output,
                                                const std::map<std::string, std::string>& variables) {
   auto path = find_cache_trouble(last_output);
@@ -234,9 +234,9 @@ std::vector<std::string> AttemptResults::hints_for(const Failure& failure, std::
   return end_hints(facts);
 }
 
-/// True if the worker failed too close to the first one to know their order, or both died of one signal that muster
-/// forwarded to all. Without a first one here, another node has ended the attempt: a worker that had ended by itself
-/// before this node heard of that may have been the first of the job.
+/// True if the worker failed so close to the first one that their order is unknown, or if both died of one signal
+/// that muster forwarded to all. If another node has ended the attempt, true for a worker that had ended by itself
+/// before this node heard of it: it may have been the first of the job.
 bool AttemptResults::is_suspect(const WorkerEnded& failed) const {
   const auto first = from_.supervisor.conclusion().first_failure;
   if (!hang_.empty()) {
@@ -255,7 +255,7 @@ bool AttemptResults::is_suspect(const WorkerEnded& failed) const {
          from_.workers.ended(failed.worker) - from_.workers.ended(earliest.worker) < kOrderWindow;
 }
 
-/// The first failure, with those that are too close to it to know their order; empty: none before the stop signal.
+/// The first failure, and those so close to it that their order is unknown; empty: none before the stop signal.
 std::vector<Failure> AttemptResults::suspects() const {
   const AttemptOutcome conclusion = from_.supervisor.conclusion();
   std::vector<Failure> suspects;
@@ -313,8 +313,8 @@ gang::AttemptOver AttemptResults::over() const {
   return over;
 }
 
-/// Workers that muster has asked to end after a failure, and that had just written an error of their own by then: the
-/// others may have failed because of it.
+/// Failures of workers that were asked to end after another failure, but had just written an error of their own: they
+/// may be the cause.
 std::vector<Failure> AttemptResults::asked_with_an_error() const {
   std::vector<Failure> asked;
   for (std::size_t i = 0; i < from_.plan.workers.size() && !from_.supervisor.conclusion().stop_signal; ++i) {

@@ -27,18 +27,18 @@
 
 namespace muster {
 
-/// The workers that exited with 0: reports the few that matter to the gang out of thousands, and finds those that
-/// exited too early.
+/// Collects the workers that exited with 0: picks from thousands the few successes that the gang has to know, and
+/// finds servers that exited too early.
 class Successes {
  public:
   /// Calls `check` a moment after a server ended: then `take_early_exits` has the result.
   Successes(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers, std::function<void()> check);
 
-  /// The message to the gang, without `attempt`: the first one of each role of this node, rank 0, and the last one;
-  /// empty: none. Each one after `want_all`.
+  /// Returns what to tell the gang of a success, without `attempt`. The gang hears only of the first one of each role
+  /// of this node, of rank 0 and of the last one, and of each one after `want_all`; empty: it hears nothing.
   std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
 
-  /// The leader limits how long others go on, and names those that do.
+  /// From now on the gang hears of each success: the leader limits how long other ranks run on, and names those.
   void want_all() { are_all_wanted_ = true; }
 
   /// A worker ended without a stop signal.
@@ -78,18 +78,18 @@ class AttemptResults {
   /// The sources outlive it.
   explicit AttemptResults(const AttemptSources& from) : from_(from) {}
 
-  /// The first failure is a hang. `is_unkillable`: in an uninterruptible system call.
+  /// Notes that the first failure is a hang. `is_unkillable`: the worker is in an uninterruptible system call.
   void note_hang(const std::string& why, bool is_unkillable);
 
   /// Current state of the workers for the control socket, without values from /proc.
   std::vector<control::WorkerStatus> describe_workers() const;
-  /// Of the workers that run, in their order.
+  /// The pids of the workers that run, in the order of the workers.
   std::vector<pid_t> living_pids() const;
-  /// The users as whom the workers ended, in their order; 0: root, or unknown.
+  /// The user of each worker when it ended, in the order of the workers; 0: root, or unknown.
   std::vector<uid_t> users() const;
-  /// For the report.
+  /// The results of the workers, for the report.
   std::vector<WorkerResult> of_workers() const;
-  /// The most likely of those that were first, as far as it is known at once.
+  /// The likeliest first failure, if several are too close to know their order; as far as it is known at once.
   Failure first_failure() const;
   /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
   /// `made_progress` is not set.

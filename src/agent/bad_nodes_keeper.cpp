@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-/// For other jobs that write it, and for its file system.
+/// Limit for writing the file: another job may have locked it, and its file system may hang.
 constexpr std::chrono::seconds kKeepTimeout{5};
 /// Name of pending work.
 constexpr const char* kBadNodes = "the file of --bad-nodes";

@@ -46,7 +46,7 @@ UniqueFd open_folder(int parent, const std::string& name) {
   return UniqueFd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/// The folder of this node, and the user whose caches beside it are meant.
+/// The folder of this node, and the user whose caches beside it are used.
 struct Root {
   UniqueFd file;
   std::string user;
@@ -67,7 +67,7 @@ Result<Root> open_root(const CachePlaces& places) {
   return root;
 }
 
-/// The place of an entry, from the folder of this node.
+/// The path of an entry, relative to the folder of this node.
 std::string place_in(const Root& root, std::string_view path) {
   return place_of(builtin_table(), path, root.user);
 }
@@ -77,7 +77,7 @@ enum class Missing {
   IsMade
 };
 
-/// Opens the folder of the file at `path` below `root`. Beside it, each folder on the way has to be ours alone.
+/// Opens the folder of the file at `path`, from `root`. On a way beside `root`, each folder must be ours alone.
 UniqueFd open_parent(int root, const std::string& path, Missing missing) {
   UniqueFd folder(::fcntl(root, F_DUPFD_CLOEXEC, 3));
   for (std::size_t begin = 0, end = path.find('/'); folder && end != std::string::npos; end = path.find('/', begin)) {
@@ -105,7 +105,7 @@ bool is_there(int root, const std::string& path) {
 
 // --- From packs into the folder -------------------------------------------------------------------
 
-/// A folder beside the caches for entries that are not whole yet. Removed at the end.
+/// A temporary folder beside the caches for entries that are not whole yet. Its destructor removes it.
 class Staging {
  public:
   explicit Staging(const std::string& folder, int root) : folder_(folder) {
@@ -147,7 +147,7 @@ enum class Where {
   Beside
 };
 
-/// Entries of the pack that this node lacks. A build is wanted only where no file of it is there.
+/// Entries of the pack that this node lacks. A build is taken only if none of its files is there.
 std::vector<const PackEntry*> find_lacking(const PackIndex& index, const Root& root, Where where) {
   const CacheTable& table = builtin_table();
   std::map<std::string, bool> builds;  // whether they are there
@@ -181,12 +181,12 @@ Result<> stage_entry(const OpenPack& pack, const PackEntry& entry, int staging) 
   }
   const timespec time{entry.mtime / kNanoseconds, entry.mtime % kNanoseconds};
   const std::array<timespec, 2> times{time, time};
-  (void)::futimens(file.get(), times.data());  // ninja builds anew without it, and no other does
+  (void)::futimens(file.get(), times.data());  // ninja rebuilds everything if the time differs; others ignore it
   (void)::fchmod(file.get(), (entry.mode & S_IRWXU) | S_IRUSR | S_IWUSR);
   return {};
 }
 
-/// Puts a staged entry, or the build that it is a part of, under its name. Whoever was there first stays.
+/// Puts a staged entry under its name, or moves the whole build that it belongs to. What is there already stays.
 bool place_entry(const std::string& path, int staging, const Root& root) {
   const std::string build(build_of(builtin_table(), path));
   const std::string& moved = build.empty() ? path : build;
@@ -211,7 +211,7 @@ std::uint64_t size_of(const std::vector<const PackEntry*>& entries) {
   return size;
 }
 
-/// True if a twentieth of the disk stays free.
+/// True if these bytes fit on the disk and a twentieth of it stays free.
 bool has_disk_room(int root, std::uint64_t bytes) {
   constexpr std::uint64_t kPart = 20;
   struct statvfs disk {};
@@ -221,7 +221,7 @@ bool has_disk_room(int root, std::uint64_t bytes) {
   return disk.f_bavail * disk.f_frsize >= bytes + disk.f_blocks * disk.f_frsize / kPart;
 }
 
-/// Adds all that this node lacks there of a pack, or nothing.
+/// Adds all entries of a pack that this node lacks, in its folder or beside it; if one is broken, adds none.
 Result<> add_pack(const OpenPack& pack, const CachePlaces& places, const Root& root, Where where, CacheReport& report) {
   const auto lacking = find_lacking(pack.index, root, where);
   if (lacking.empty()) {
@@ -243,7 +243,7 @@ Result<> add_pack(const OpenPack& pack, const CachePlaces& places, const Root& r
   return {};
 }
 
-/// Adds what this node lacks there. Takes out packs that are broken.
+/// Adds the entries that this node lacks, in its folder or beside it. Removes broken packs from `packs`.
 void add_packs(std::vector<OpenPack>& packs, const CachePlaces& places, const Root& root, Where where,
                CacheReport& report) {
   std::erase_if(packs, [&](const OpenPack& pack) {
@@ -257,7 +257,7 @@ void add_packs(std::vector<OpenPack>& packs, const CachePlaces& places, const Ro
 
 // --- From the folder into a pack ------------------------------------------------------------------
 
-/// Adds the regular files of ours in a cache; nothing else is added.
+/// Adds the regular files of a cache that belong to this user; nothing else is added.
 void add_files_of(std::vector<CacheFile>& files, const std::string& cache, const std::string& folder) {
   std::error_code failed;
   fs::recursive_directory_iterator entry(folder, failed);
@@ -284,7 +284,7 @@ std::vector<CacheFile> find_files(const CachePlaces& places, const Root& root) {
   return files;
 }
 
-/// Reads a file that nobody changes meanwhile; empty: it is gone, changes, or is reached by a link.
+/// Reads a file that has not changed since it was found; empty: it is gone, has changed, or a link leads to it.
 std::optional<std::string> read_settled(const Root& root, const CacheFile& file, unsigned& mode) {
   const UniqueFd folder = open_parent(root.file.get(), place_in(root, file.path), Missing::Stays);
   const UniqueFd opened(
@@ -309,14 +309,14 @@ struct Content {
   std::string bytes;
 };
 
-/// The build of the item, or its path.
+/// The build to which the item belongs, otherwise its own path: items of one group are packed together.
 template <typename Item>
 std::string_view group_of(const Item& item) {
   const std::string_view build = build_of(builtin_table(), item.path);
   return build.empty() ? std::string_view(item.path) : build;
 }
 
-/// The contents of all items; none if one of them may not be packed.
+/// The contents of all items of a group; none if one of them may not be packed.
 template <typename Item, typename Read>
 std::vector<Content> read_group(std::span<const Item> items, const Read& read) {
   std::vector<Content> contents;
@@ -330,7 +330,7 @@ std::vector<Content> read_group(std::span<const Item> items, const Read& read) {
   return contents;
 }
 
-/// Adds the items to the pack, a build as a whole or not at all. `read` gives the content of one; empty: it may not be packed.
+/// Adds the items to the pack, each build whole or not. `read` returns an item's content; empty: do not pack it.
 template <typename Item, typename Read>
 Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read) {
   std::ranges::stable_sort(items, std::ranges::less(), group_of<Item>);
@@ -346,7 +346,7 @@ Result<> add_items(PackWriter& writer, std::vector<Item> items, const Read& read
   return {};
 }
 
-/// Files that a pack gets until `end`.
+/// The files that are added to a pack, until the time `end`.
 struct NewFiles {
   std::vector<CacheFile> files;
   std::chrono::steady_clock::time_point end;
@@ -370,7 +370,7 @@ Result<> add_files(PackWriter& writer, const NewFiles& added, const Root& root, 
   return {};
 }
 
-/// Adds what the packs have to the new one, so that it replaces them. Leaves out an entry that is broken.
+/// Copies the entries of these packs into the new one, which replaces them. Leaves out broken entries.
 Result<> merge_packs(PackWriter& writer, const std::vector<OpenPack>& packs, std::uint64_t room) {
   std::vector<const PackIndex*> indexes;
   indexes.reserve(packs.size());
@@ -407,7 +407,7 @@ Result<> write_pack(const CachePlaces& places, const NewFiles& added, const std:
   return {};
 }
 
-/// The store is not used any more.
+/// Reports that the store is not used any more, and why.
 CacheReport refuse(const std::string& why) {
   return {0, 0, {why}, true};
 }
@@ -443,7 +443,7 @@ CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_
   if (!root) {
     return refuse(root.error().message);
   }
-  std::vector<std::string> ignored;  // the start has told of them
+  std::vector<std::string> ignored;  // remarks that the start of the job has logged already
   const std::vector<OpenPack> packs = open_packs(places.store, ignored);
   std::unordered_set<std::string> packed;
   for (const OpenPack& pack : packs) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Files of compilers' caches: adds what is in packs to the folder of this node, and packs what is new there (docs/first-step.md).
-// All of it blocks, so it runs in a helper process. Private to src/agent.
+// Moves files of compilers' caches: from packs into the folder of this node, and from there into a new pack
+// (docs/first-step.md). All of it blocks, so it runs in a helper process. Private to src/agent.
 
 #include <chrono>
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace muster::compile_cache {
 
 struct CachePlaces {
-  std::string folder;  ///< of this node
+  std::string folder;  ///< where this node has its caches
   std::string store;   ///< shared, with the packs
-  std::string user;    ///< of caches beside `folder`; empty: they are left alone
+  std::string user;    ///< whose caches beside `folder` are used, too; empty: none are
 };
 
-/// Counts the entries that were added or kept; an answer of a helper process as text.
+/// Counts the entries that were added or kept. A helper process sends it as text.
 struct CacheReport {
   std::size_t entries = 0;
   std::uint64_t bytes = 0;
@@ -30,15 +30,16 @@ CacheReport read_report(const std::string& answer);
 /// Makes the store if it is missing, finds out whether it takes a file, and removes what earlier jobs have left unfinished there.
 CacheReport try_store(const CachePlaces& places);
 
-/// Adds entries that the folder lacks. A file that is there stays as it is. An entry comes into the folder under its name when it is
-/// whole and has its checksum.
+/// Adds entries that the folder lacks, and leaves existing files as they are. An entry gets its name in the folder
+/// when it is whole and its checksum is right.
 CacheReport fill_folder(const CachePlaces& places);
 
-/// A file that has changed within this time may not be finished, as long as a worker runs.
+/// Time since the last change after which a file counts as finished, although workers run.
 inline constexpr std::chrono::seconds kSettled{5};
 
-/// Writes what is in no pack yet, and was last changed before `latest`, as a pack, which gets its name when it is on the disk. After
-/// `most_time` it adds no more: the rest is left to a later call. Merges packs that have become many or large.
+/// Writes a pack of the files that are in no pack yet and were last changed before `latest`; the pack gets its name
+/// when it is on the disk. After `most_time` it adds no more files: a later call adds them. Merges packs that are
+/// many or large.
 CacheReport keep_new(const CachePlaces& places, std::chrono::system_clock::time_point latest,
                      std::chrono::seconds most_time);
 

@@ -33,7 +33,7 @@ std::string temporary_name(const std::string& name) {
   return "." + name + std::string(kUnfinished);
 }
 
-/// Names in the folder that end so, the last one in the order of names first: those of newer packs.
+/// Names in the folder with this ending, in reverse order of names, which puts newer packs first.
 std::vector<std::string> names_in(const std::string& folder, std::string_view ending, std::error_code& failed) {
   std::vector<std::string> names;
   std::size_t seen = 0;
@@ -48,7 +48,7 @@ std::vector<std::string> names_in(const std::string& folder, std::string_view en
   return names;
 }
 
-/// A file in the store that has no name any more; empty: the store takes none.
+/// Makes a file in the store and removes its name; empty: the store takes no file.
 UniqueFd make_unnamed(const std::string& store) {
   std::string path = store + "/.muster-probe-XXXXXX" + std::string(kUnfinished);
   UniqueFd file(::mkostemps(path.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC));
@@ -58,7 +58,7 @@ UniqueFd make_unnamed(const std::string& store) {
   return file;
 }
 
-/// The owner that this file system shows for a file of ours; ours where it takes no file.
+/// The owner that this file system shows for our files: not always our user. Our user, if it takes no file.
 uid_t shown_owner(const std::string& store) {
   const UniqueFd file = make_unnamed(store);
   struct stat status {};
@@ -103,7 +103,7 @@ Result<PackIndex> read_index_of(int file, std::uint64_t bytes) {
   return read_index(*text, bytes);
 }
 
-/// A pack in the store; fails for one that may not be read. `owner`: found when it is needed.
+/// Opens a pack in the store; fails if it may not be read. `owner` keeps the `shown_owner` for further packs.
 Result<OpenPack> open_pack(const std::string& store, const std::string& name, std::optional<uid_t>& owner) {
   errno = 0;
   OpenPack pack{name, open_untrusted_file(store + "/" + name), 0, {}};
@@ -129,7 +129,7 @@ Result<OpenPack> open_pack(const std::string& store, const std::string& name, st
   return pack;
 }
 
-/// The first line of the file that begins so, behind the colon.
+/// The value of the first line with this name: the text behind its colon.
 std::string line_of(const std::string& text, std::string_view name) {
   const std::size_t at = text.find(name);
   const std::size_t colon = at == std::string::npos ? at : text.find(':', at);
@@ -146,7 +146,7 @@ std::string describe_cpu() {
   return gang::sha256(model + "\n" + flags).substr(0, kDigits);
 }
 
-/// Models of NVIDIA's GPUs, and the presence of others: their compilers' keys have the rest.
+/// The models of NVIDIA's GPUs, and whether there are others. More is not needed: the compilers' keys have the rest.
 std::string describe_gpus() {
   std::error_code failed;
   std::vector<std::string> models;

@@ -14,7 +14,7 @@
 
 namespace muster::compile_cache {
 
-/// A pack of ours whose index is whole.
+/// An open pack that this user may read. Its index has been checked.
 struct OpenPack {
   std::string name;
   UniqueFd file;
@@ -25,14 +25,14 @@ struct OpenPack {
 /// The machine as far as entries depend on it: architecture, CPU, GPU. One line.
 std::string describe_machine();
 
-/// Why nothing is read from the store, nor written there: it is no folder, or other users can exchange what is in it. Empty: it may be
-/// used, or does not exist.
+/// The reason why the store must not be read or written: it is no folder, or other users can exchange files in it.
+/// Empty: it may be used, or does not exist.
 std::string problem_of_store(const std::string& store);
 
 /// Makes the store if only its last folder is missing. Fails if it takes no file.
 [[nodiscard]] Result<> probe_store(const std::string& store);
 
-/// Opens the packs of this user for this machine, the newest first. Adds a remark for each other one.
+/// Opens the packs of this user for this machine, newest first. Adds remarks about packs that it leaves alone.
 std::vector<OpenPack> open_packs(const std::string& store, std::vector<std::string>& remarks);
 
 /// The content of an entry. Fails if it cannot be read, or has another checksum.
@@ -63,13 +63,13 @@ class PackWriter {
 
   UniqueFd folder_;
   UniqueFd file_;
-  std::string name_;  ///< final
+  std::string name_;  ///< the name that the pack gets at the end
   std::string buffer_;
   PackIndex index_;
   bool is_finished_ = false;
 };
 
-/// Removes packs that another one has replaced, and what writers have left that were killed a day ago.
+/// Removes these packs, which another one has replaced, and unfinished files whose writers were killed a day ago.
 void remove_packs(const std::string& store, const std::vector<std::string>& names);
 
 }  // namespace muster::compile_cache

@@ -14,10 +14,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// For the helper process, which ends by itself after the limit and the grace. The leader gives its answer
-/// `gang::PreflightCommand::kTimeToAnswer`: as long as this, the grace and `kExtraTimeForRunnable`.
+/// Time for the helper process to answer; it ends by itself after the limit and the grace. The leader waits for the
+/// answer as long as `gang::PreflightCommand::kTimeToAnswer`: this, the grace and `kExtraTimeForRunnable`.
 constexpr std::chrono::seconds kTimeToAnswer{10};
-/// For its answer, once the job has ended.
+/// Time for the helper process to answer once the job has ended.
 constexpr std::chrono::milliseconds kTimeToEnd{300};
 constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
 constexpr const char* kTooLate = "has not ended in time, and was killed";
@@ -30,7 +30,7 @@ std::string shown_last_line(std::string_view output) {
   return masked_line(text.substr(text.rfind('\n') + 1), kMostShown);
 }
 
-/// The output, or of a long one the beginning and the end.
+/// The output; of a long one only the beginning and the end.
 std::string kept_output(const ProgramAnswer& answer) {
   if (answer.rest.empty() && answer.said.size() <= kMostOutput) {
     return answer.said;
@@ -40,7 +40,7 @@ std::string kept_output(const ProgramAnswer& answer) {
          end.substr(end.size() - std::min(end.size(), kMostOutput / 2));
 }
 
-/// A line with what went wrong, the last line, and the output.
+/// Runs the command. The answer is a line with the failure, a line with the last line, and the output.
 std::string answer_of(ProgramRequest request, std::chrono::milliseconds limit) {
   request.end = Clock::now() + limit;
   const auto answer = run_program(request);

@@ -32,11 +32,11 @@ struct CommandEnd {
   std::string output;     ///< of both streams, at most 1 MiB
 };
 
-/// The command is started and limited by a helper process: so the attempt neither waits for it, nor ends it with what
-/// workers leave behind.
+/// Has a helper process start and limit the command: so the attempt does not wait for the command, and does not end
+/// it together with processes that workers leave behind.
 class CommandRunner {
  public:
-  /// `name` is that of pending work, "the command of --on-hang". The references outlive it.
+  /// `name` is the command's name as pending work: "the command of --on-hang". The references outlive it.
   CommandRunner(ProcessLoop& loop, PendingWork& pending, const Inherited& inherited, std::string name);
 
   bool is_idle() const { return task_.is_idle(); }

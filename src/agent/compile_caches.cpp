@@ -17,9 +17,9 @@ namespace {
 /// Time that a start may wait for its caches.
 constexpr std::chrono::seconds kFillLimit{30};
 constexpr std::chrono::minutes kKeepInterval{10};
-/// For a pack that is written at the lowest priority.
+/// Limit for writing a pack at the lowest priority.
 constexpr std::chrono::minutes kKeepLimit{5};
-/// Time for adding entries to a pack, which is then finished with these.
+/// Limit for adding entries to a pack, which is then finished with those that it has.
 constexpr std::chrono::minutes kAddLimit{4};
 constexpr std::chrono::seconds kAddLimitAtEnd{3};
 
@@ -97,14 +97,14 @@ void CompileCaches::end_attempt(bool has_succeeded) {
   keep(std::chrono::system_clock::now() - (has_succeeded ? std::chrono::seconds(0) : compile_cache::kSettled));
 }
 
-/// Keeps what was written before `latest`. If that is empty, the helper keeps the files that nobody has written to for a
-/// moment when it looks at them, which may be when the next workers run.
+/// Keeps what was written before `latest`. If that is empty, keeps the files that were left unchanged for a moment
+/// when the helper process looks at them: the next workers may run by then.
 void CompileCaches::keep(std::optional<std::chrono::system_clock::time_point> latest) {
-  constexpr int kMostQueued = 2;  // one that runs has not seen what is new now
+  constexpr int kMostQueued = 2;  // a second one, because the one that runs does not see new files
   if (!is_keeper_ || queued_ >= kMostQueued) {
     return;
   }
-  const auto work = [this, latest] {  // in a copy of this process as it is then
+  const auto work = [this, latest] {  // runs in a helper process, which has the members as they are at its start
     if (workers_run_) {
       lower_priority(::getpid());
     }
@@ -123,7 +123,7 @@ void CompileCaches::add(HelperTask::Work work, std::chrono::milliseconds most_ti
   }
 }
 
-/// Tells what was left alone.
+/// Logs the remarks of a report, and gives up the store if the report says so.
 void CompileCaches::heed(const compile_cache::CacheReport& report) {
   for (const std::string& remark : report.remarks) {
     log_warning("compile caches: " + remark);
@@ -154,7 +154,7 @@ void CompileCaches::on_kept(const HelperTask::Answer& answer) {
 void CompileCaches::end(std::chrono::milliseconds most_time, std::function<void()> then) {
   keep_timer_.cancel();
   if (queued_ == 0) {
-    task_.cancel();  // the job ends before it has started
+    task_.cancel();  // kept nothing yet: the job ends first
     then();
     return;
   }

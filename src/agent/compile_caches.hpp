@@ -18,7 +18,7 @@
 
 namespace muster {
 
-/// Never fails a job. Its work is done in helper processes, one after the other.
+/// Fills and keeps the caches in helper processes, one after the other. Never fails a job.
 class CompileCaches {
  public:
   /// The references outlive it.
@@ -28,9 +28,9 @@ class CompileCaches {
   std::chrono::milliseconds keep_interval;  ///< set before `begin_attempt`
 
   bool are_wanted() const { return !run_.options.caches.folder.empty(); }
-  /// Adds what this node lacks, then calls `then`: after half a minute at most.
+  /// Adds the entries that this node lacks, then calls `then`: after half a minute at most.
   void fill(std::function<void()> then);
-  /// Node 0 keeps what is new, from time to time.
+  /// Keeps new entries from time to time, on node 0.
   void begin_attempt(const LaunchPlan& plan);
   /// Keeps what is new, because the job is to be suspended.
   void on_notice() { keep({}); }

@@ -22,14 +22,14 @@ namespace {
 
 using ErrorCode = boost::system::error_code;
 
-/// Beyond this number a new client replaces the oldest that has no request pending; if all have one, clients wait in
-/// the kernel's queue.
+/// Limit of the clients. A further client replaces the oldest one that has no request pending; if all have one, it
+/// waits in the kernel's queue.
 constexpr std::size_t kMostControlClients = 16;
 /// Time for a client to send a whole request, and to take the answer.
 constexpr std::chrono::seconds kClientTimeout{5};
-/// Time for an answer, which needs the whole job.
+/// Limit for an answer, which may need all nodes of the job.
 constexpr std::chrono::seconds kMostWork{15};
-/// Pause before the next request of a client that has sent it already.
+/// Pause before a client's next request, if the client has sent it already.
 constexpr std::chrono::milliseconds kPause{20};
 
 /// The peer's credentials; without them an invalid uid, which matches no user.

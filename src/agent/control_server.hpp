@@ -31,7 +31,7 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  /// Handles a request; `client`: the sender, whose pid is 0 where it is in no pid namespace below ours.
+  /// Handles a request of `client`. The client's pid is 0 if it runs outside our pid namespace.
   std::function<void(const control::Request& request, const ucred& client, Reply reply)> on_request;
 
   /// Fails if the socket cannot be made, such as for a path of more than 107 bytes.

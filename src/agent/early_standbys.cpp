@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-/// Most nodes wait less, and would pay for a look at their programs in vain.
+/// Delay of the preparation: most nodes wait for less, and would search their programs in vain.
 constexpr std::chrono::seconds kDelay{1};
 
 /// True where the ranks of this node are known before it meets the others.
@@ -53,7 +53,7 @@ void EarlyStandbys::start() {
 
 void EarlyStandbys::find_programs() {
   plan_ = expected_plan(run_);
-  if (!makes_standbys_ && !plan_.workers.empty()) {  // which may be those of another node
+  if (!makes_standbys_ && !plan_.workers.empty()) {  // one is enough to read ahead, even if another node runs it
     plan_.workers.erase(std::next(plan_.workers.begin()), plan_.workers.end());
     plan_.workers.front().makes_directory = false;
   }

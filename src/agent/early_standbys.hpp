@@ -13,8 +13,8 @@
 
 namespace muster {
 
-/// Does both by the plan that this node expects. If the plan of the attempt differs, a standby that does not fit it is not
-/// used.
+/// Prepares by the plan that this node expects. If the plan of the attempt is another one, a standby that does not
+/// fit it is not used.
 class EarlyStandbys {
  public:
   /// The references outlive it.

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = EvidenceSource::Kind;
 
-/// Most files of a rank beside those that are known by their names.
+/// Limit of the files of one rank whose names are not known beforehand.
 constexpr std::size_t kMostOtherFiles = 64;
 
 constexpr std::chrono::milliseconds kEndTimeout{1'000};
@@ -53,8 +53,8 @@ struct Owner {
   gid_t group = 0;
 };
 
-/// Gives up all rights but those of the owner, for good. By system calls: the C library's functions would wait for the
-/// threads of the process that this is a copy of.
+/// Gives up all rights but the owner's, for good. Uses system calls: the C library's functions would wait for threads
+/// that this copy of a process does not have.
 bool become(const Owner& owner) {
   return ::syscall(SYS_setgroups, 0, nullptr) == 0 &&
          ::syscall(SYS_setresgid, owner.group, owner.group, owner.group) == 0 &&
@@ -69,14 +69,14 @@ struct OpenSource {
   std::size_t room = 0;  ///< bytes that may still be copied of this rank
 };
 
-/// A folder for copies, and their owner: another user, in a folder of ours.
+/// A folder that may take a copy. The copy gets another owner if that user may not write into the folder.
 struct Target {
   std::string folder;
   bool is_made = false;             ///< the folder, if it is missing
   std::optional<Owner> given_to{};  ///< the copy
 };
 
-/// Fields of an answer of a helper process. An empty path: the remark says why; both empty: there is nothing.
+/// Encodes the answer of a helper process. An empty path: the remark says why; both empty: there is no file.
 std::string describe_copy(const std::string& path, const std::string& remark) {
   return path + '\0' + remark + '\0';
 }
@@ -113,7 +113,7 @@ std::size_t copy_bytes(int from, int to, std::size_t wanted) {
   return copied;
 }
 
-/// Empty: this is no place for it; errno has the reason.
+/// Copies the file, and returns its `describe_copy`. Empty: it cannot be made in this folder; errno has the reason.
 std::string copy_to(const OpenSource& from, const Target& target) {
   std::error_code failed;
   if (target.is_made) {
@@ -179,19 +179,19 @@ std::string copy_for_owner(const OpenSource& from, const EvidencePlaces& places)
     (void)::lseek(from.file.get(), 0, SEEK_SET);
     done = copy_to(from, {places.log_folder, false, owner});
   }
-  errno = EACCES;  // that of the other process is not known
+  errno = EACCES;  // errno of the helper process is not known
   return done;
 }
 
-/// Tells whose files of a rank are kept, and how many bytes.
+/// Limits for the files of one rank: whose files are kept, and how many bytes may still be copied.
 struct RankLimits {
-  /// The other user whose files are kept, besides muster's. 0: not known yet; then it becomes the owner of the first such
-  /// file, for a rank may have started its program by `su`.
+  /// The user besides muster's whose files are kept, for a rank may have started its program by `su`. 0: not known
+  /// yet; the owner of the first such file becomes this user.
   uid_t user = 0;
   std::size_t room = kMostEvidenceBytes;  ///< bytes that may still be copied
 };
 
-/// In the folders of root's ranks another user may have put a file, if it has learned their names.
+/// True if the file may be the rank's. Another user may have put files into the folders of root's ranks.
 bool is_of_rank(uid_t owner, RankLimits& limits) {
   if (owner == ::geteuid() || ::geteuid() != 0) {
     return true;
@@ -222,20 +222,20 @@ std::string copy_one(const EvidenceSource& source, const EvidencePlaces& places,
   if (done.empty()) {
     return describe_copy("", "cannot be written: " + std::generic_category().message(errno));
   }
-  if (source.kind != Kind::ErrorFile) {  // the report needs it
+  if (source.kind != Kind::ErrorFile) {  // an error file stays: the report needs it
     (void)::unlink(source.path.c_str());
   }
   return done;
 }
 
-/// Lists what a rank may have written into its folder. The names of others are not known, and there may be many.
+/// Lists files that a rank may have written into its folder: those of known names, then others up to a limit.
 std::vector<EvidenceSource> sources_of(const EvidenceFolder& folder) {
   std::vector<EvidenceSource> sources;
   for (std::string& dump : own_dump_paths(folder.path, folder.rank.value)) {
     sources.push_back({Kind::Dump, folder.rank, folder.attempt, std::move(dump)});
   }
   sources.push_back({Kind::AskedDump, folder.rank, folder.attempt, asked_dump_path(folder.path, folder.rank.value)});
-  if (folder.error_file.starts_with(folder.path + "/")) {  // others stay where they are
+  if (folder.error_file.starts_with(folder.path + "/")) {  // elsewhere, it stays where it is
     sources.push_back({Kind::ErrorFile, folder.rank, folder.attempt, folder.error_file});
   }
   const std::size_t most = sources.size() + kMostOtherFiles;
@@ -253,7 +253,7 @@ std::vector<EvidenceSource> sources_of(const EvidenceFolder& folder) {
 
 // --- Core files -----------------------------------------------------------------------------------
 
-/// Path and remark of a core file that is there, or of the program that took it.
+/// Finds a core file, or the program to which the kernel passed it. The result is a path and a remark.
 std::string find_core(const EndedWithCore& core) {
   const std::string pattern(trim(read_untrusted_file("/proc/sys/kernel/core_pattern", 4'096)));
   if (pattern.starts_with('|')) {
@@ -270,7 +270,7 @@ std::string find_core(const EndedWithCore& core) {
   return answer;
 }
 
-/// The fields in front of those of `describe_copy`.
+/// Encodes rank, attempt and kind, which precede the fields of `describe_copy`.
 std::string name_source(GlobalRank rank, int attempt, Kind kind) {
   return to_string(rank) + '\0' + std::to_string(attempt) + '\0' + name_of(kind) + '\0';
 }
@@ -315,7 +315,7 @@ std::string name_evidence(const EvidenceSource& source, int copy) {
 
 namespace {
 
-/// Stands for a conversion of core(5) in the name of a core file; "*" for those that are not known here.
+/// The value of a conversion of core(5) in the name of a core file; "*" if it is not known here.
 std::string value_of(char conversion, const EndedWithCore& core) {
   switch (conversion) {
     case 'p':
@@ -330,7 +330,7 @@ std::string value_of(char conversion, const EndedWithCore& core) {
   }
 }
 
-/// For glob(3).
+/// Escapes a character for glob(3).
 std::string literal(char c) {
   const bool is_special = std::string_view("*?[\\").find(c) != std::string_view::npos;
   return is_special ? std::string{'\\', c} : std::string{c};

@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// Most bytes that are copied of one rank.
+/// Limit of the bytes that are copied for one rank.
 inline constexpr std::size_t kMostEvidenceBytes = std::size_t{256} << 20U;
 
 /// A file that a worker may have written, and what it is called where it is kept.
@@ -58,24 +58,24 @@ struct EndedWithCore {
 
 /// The folders in which files of ranks are kept.
 struct EvidencePlaces {
-  std::string log_folder;  ///< of the attempt; empty: the job writes no files, and the others are taken
+  std::string log_folder;  ///< of the attempt; empty: the job writes no files, and the folders below are used
   std::string dumps;       ///< where PyTorch writes dumps by itself; empty: unknown
-  std::string temporary;   ///< for other files, and if the owner of a dump may not write there
+  std::string temporary;   ///< for other files, and for dumps whose owner may not write into `dumps`
 };
 
 /// The folder in which PyTorch 2.13 puts dumps, by XDG_CACHE_HOME and HOME. Empty: neither is set. Pure.
 /// Source: DebugInfoWriter::getWriter in torch/csrc/distributed/c10d/FlightRecorder.cpp.
 std::string default_dump_folder(const std::map<std::string, std::string>& variables);
 
-/// "comm_lib_trace_rank_3": as PyTorch calls it, so that its reader finds it. The second of that name is
-/// "comm_lib_trace_2_rank_3": the reader expects a rank at the end. A file of another name: "rank_3_nccl.log". Pure.
+/// Names a copy. A dump is "comm_lib_trace_rank_3", as PyTorch's reader expects it, a second one
+/// "comm_lib_trace_2_rank_3": the reader looks for the rank at the end. Any other file is "rank_3_nccl.log". Pure.
 std::string name_evidence(const EvidenceSource& source, int copy);
 
-/// A pattern for glob(3) by that of core(5); what only the kernel knows is '*'. Pure.
+/// Turns a pattern of core(5) into one of glob(3), with '*' for values that only the kernel knows. Pure.
 std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core);
 
-/// Copies the files of each attempt: of one with log files in the background, of others when the job ends without
-/// success. In helper processes, because a file system may hang.
+/// Copies the files of attempts in helper processes, because a file system may hang: in the background if the attempt
+/// has log files, otherwise when the job ends without success.
 class EvidenceKeeper {
  public:
   using Then = std::function<void()>;

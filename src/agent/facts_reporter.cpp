@@ -23,15 +23,15 @@ namespace {
 
 using preflight::Facts;
 
-/// No fact takes so long, not even on a busy node.
+/// Limit for all facts: none takes so long, even on a busy node.
 constexpr std::chrono::seconds kFactsTimeout{5};
-/// For the folders of the job, whose file systems may hang: a leader waits for facts longer than that.
+/// Limit for facts of the job's folders, whose file systems may hang. The leader waits longer than this.
 constexpr std::chrono::seconds kFolderTimeout{2};
-/// For names that a name server has to answer for, and a file that a busy file server has to make.
+/// Limits for asking a name server, and for making a file on a busy file server.
 constexpr std::chrono::seconds kNameTimeout{3};
 constexpr std::chrono::seconds kWriteTimeout{4};
 
-/// The limit that workers inherit. This process may have raised its own.
+/// The limit of open files that workers inherit. This process may have raised its own.
 double open_files(const Inherited& inherited) {
   rlimit limit{};
   if (inherited.descriptors) {
@@ -60,13 +60,13 @@ Facts read_room(const std::map<std::string, std::string>& folders) {
   return facts;
 }
 
-/// Empty: no process can be made here, and what it would find out is no fact.
+/// Asks a process of its own. Empty: no process can be made, so there is nothing to tell.
 std::optional<HelperAnswer> ask(const std::function<Facts()>& read) {
   auto asked = HelperAnswer::start([&] { return preflight::to_line(read()); });
   return asked ? std::optional(std::move(*asked)) : std::nullopt;
 }
 
-/// Adds what the process answers; that it hangs is a fact as well, in the line `late`.
+/// Adds the facts that the process has found. If it hangs, that is a fact, too: the line `late`.
 void take(std::optional<HelperAnswer>& asked, HelperAnswer::Clock::time_point end, const char* late, Facts& facts) {
   if (asked) {
     Facts told = preflight::parse_facts(asked->take(end, kFolderTimeout).value_or(late));
@@ -75,7 +75,7 @@ void take(std::optional<HelperAnswer>& asked, HelperAnswer::Clock::time_point en
   }
 }
 
-/// The folders of the job, by what they are. One that the job makes later may be missing.
+/// The job's folders by their purpose. A folder that the job makes later may still be missing.
 std::map<std::string, std::string> folders_of(const RunContext& run) {
   std::map<std::string, std::string> folders;
   const auto add = [&](const char* what, const std::string& folder) {

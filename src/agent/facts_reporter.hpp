@@ -14,8 +14,8 @@
 
 namespace muster {
 
-/// The sources of facts on this host, but for the version and the memory limit. `path` is searched for the workers'
-/// `program`, which has facts where it is a Python.
+/// Finds the sources of facts on this host, except the version and the memory limit. If the workers' `program`, which
+/// is searched in `path`, is a Python interpreter, it is a source, too.
 preflight::FactSources local_sources(const Inherited& inherited, const std::string& program, const std::string& path);
 
 class FactsReporter {

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// True if the machine, and the control group, have room for so many bytes more, and a tenth stays free.
+/// True if `size` more bytes fit into the machine's memory and the control group's, and a tenth stays free.
 bool have_room(const MemoryGroup& group, std::uint64_t size);
 
 }  // namespace muster

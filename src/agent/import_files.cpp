@@ -17,11 +17,11 @@
 namespace muster {
 namespace {
 
-/// A standby that comes later than the last node is of no use.
+/// Limit for reading: a standby that comes after the last node is of no use.
 constexpr std::chrono::seconds kReadLimit{30};
 constexpr std::chrono::seconds kWriteLimit{10};
 
-/// The number of the names in a folder, and the remainder of their bytes as one large number. Leaves out what Python adds by itself.
+/// State of a folder: how many names it has, and a checksum of them. Leaves out the folder that Python itself adds.
 standby::FileState state_of_folder(const std::string& path) {
   constexpr std::uint64_t kLargePrime = (std::uint64_t{1} << 61U) - 1;
   std::vector<std::string> names;
@@ -41,7 +41,7 @@ standby::FileState state_of_folder(const std::string& path) {
   return {path, static_cast<std::int64_t>(names.size()), static_cast<std::int64_t>(remainder)};
 }
 
-/// As python/standby/sitecustomize.py notes it.
+/// State of a file or folder, in the form in which python/standby/sitecustomize.py notes it.
 std::optional<standby::FileState> state_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -53,7 +53,7 @@ std::optional<standby::FileState> state_of(const std::string& path) {
   return state_of_file(path, status);
 }
 
-/// The notes of the file, if it is this user's alone to write, and what the notes depend on is as it was.
+/// The notes in the file. Empty: another user may have written them, or what they depend on has changed.
 std::string read_file(const std::string& path, const ImportFiles::Of& of) {
   const std::string content = read_kept_file(path, standby::kMostNotes * 2);
   const std::string notes(standby::read_kept(standby::kImports, content, of.key));

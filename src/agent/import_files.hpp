@@ -15,10 +15,10 @@
 
 namespace muster {
 
-/// Reads and writes them in helper processes: a home folder may hang.
+/// Reads and writes the files in helper processes, because a home folder may hang.
 class ImportFiles {
  public:
-  /// A program, and what its file is called by.
+  /// A program, and the values that name its file.
   struct Of {
     standby::PythonProgram program;
     std::string key;         ///< `standby::kept_key`
@@ -30,10 +30,10 @@ class ImportFiles {
               const std::map<std::string, std::string>& variables)
       : variables_(variables), task_(io, helpers) {}
 
-  /// Calls `then` once, in a later turn of the loop: with the imports of each program, without modules where none are kept, where
-  /// the program or its packages have changed since, or where the file may be somebody else's.
+  /// Calls `then` once, in a later turn of the loop, with the imports of each program. They have no modules if no
+  /// file is kept, if the program or its packages have changed since, or if the file may be another user's.
   void read(const std::vector<Of>& programs, std::function<void(std::vector<standby::Imports>)> then);
-  /// Keeps what a worker has noted. A file that cannot be written is none.
+  /// Keeps what a worker has noted about its imports. If the file cannot be written, nothing is kept.
   void write(const Of& program, const std::string& notes);
   /// After this, `then` is not called.
   void cancel() { task_.cancel(); }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kPollInterval{5};
 
-/// Includes the replacement of a symlink, as in mounted ConfigMaps, and a change of permissions.
+/// Events that may change an input: also the replacement of a symlink, as in mounted ConfigMaps, and new permissions.
 constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE;
 
 /// The directory of the file, or its nearest existing parent, in which the missing directory will appear. A rank
@@ -115,7 +115,7 @@ void InputWatcher::note(const std::string& waits_for, bool lacks_input) {
   on_changed(waits_for_);
 }
 
-/// inotify keeps a watch that exists already.
+/// Watches the directories of all inputs. inotify keeps a watch that exists already.
 void InputWatcher::watch_folders() {
   if (!events_.is_open()) {
     return;

@@ -30,18 +30,18 @@ namespace {
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
-/// Below the limit of the gang's message.
+/// Limit of an announced text, below that of the gang's message.
 constexpr std::size_t kMostAnnouncedBytes = 1'500;
 /// The answer after a failure and after a stop, since no attempt follows a notice.
 constexpr const char* kWorkersAreEnding = "its workers are being ended already";
 
-/// Of the program and its arguments, in the answer to a hello.
+/// Limit of the program and its arguments in the answer to a hello.
 constexpr std::size_t kMostProgramBytes = 500;
 
 /// Timeout for the nodes' answers; later ones are missing in the reply.
 constexpr std::chrono::seconds kStatusTimeout{5};
 
-/// Seconds are written as decimals, not in exponential form.
+/// The notice's file as JSON. Seconds are written as decimals, not in exponential form.
 std::string notice_text(const JobNotice& notice, double within, int attempt) {
   return "{\"version\":" + std::to_string(kNoticeVersion) + ",\"attempt\":" + std::to_string(attempt) + "," +
          format_text("\"deadline\":%.3f,\"within\":%.3f", notice.deadline, within) +
@@ -57,13 +57,13 @@ Result<> write_flag(const std::string& path, char flag) {
   return {};
 }
 
-/// Its first worker's program, with masked arguments.
+/// The job's program for users: that of the first worker of this node, with masked arguments.
 std::string program_of(const LaunchPlan& plan) {
   return plan.workers.empty() ? ""
                               : one_line(join(masked_arguments(plan.workers.front().argv), " "), kMostProgramBytes);
 }
 
-/// Empty where the folder has been removed.
+/// The folder in which the job was started; empty if it has been removed.
 std::string current_folder() {
   std::error_code ignored;
   return valid_utf8(std::filesystem::current_path(ignored).string());
@@ -217,7 +217,7 @@ void JobControl::take(const control::SavedRequest& request, const ucred& client,
 
 // --- The state of the job -----------------------------------------------------------------------
 
-/// A question that is being asked already stays as it is.
+/// Asks all nodes, or, if the question is being asked already, waits for the same answer.
 void JobControl::ask_nodes(Question& question, const char* what, std::function<void(const std::string& why_not)> then) {
   question.waiting.push_back(std::move(then));
   if (question.waiting.size() > 1) {

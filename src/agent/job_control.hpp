@@ -58,11 +58,11 @@ class JobControl {
  private:
   using Reply = ControlServer::Reply;
 
-  /// A question to all nodes, asked once for all who want to know before the answer is complete.
+  /// A question to all nodes. Whoever asks it before the answer is complete gets that answer, too.
   struct Question {
-    Timer timer;     ///< later answers are left out
+    Timer timer;     ///< limits the wait for answers; later ones are left out
     int number = 0;  ///< of the `gang::StatusQuery`; each time the question is asked it gets a new number
-    /// Called with the answer, or at the end of the job with a reason for which there is none.
+    /// Called when the answer is complete, or with the reason `why_not` if there will be none.
     std::vector<std::function<void(const std::string& why_not)>> waiting = {};
     std::vector<std::string> lines = {};  ///< of the nodes that have answered
     std::vector<std::string> ranks = {};  ///< of the same nodes, see gang::StatusReport
@@ -83,7 +83,7 @@ class JobControl {
   static hang::Evidence evidence(const Question& question);
   json::object status_answer() const;
   static std::vector<std::string> judge(const hang::Evidence& evidence);
-  /// `sentences`: the verdict.
+  /// Makes the answer of `muster stacks`; `sentences` are the verdict.
   json::object stacks_answer(const hang::Evidence& evidence, const std::vector<std::string>& sentences) const;
   void gather(bool asks_recorders, std::function<void(hang::Evidence)> then);
   void report(const hang::StallDetector::Step& step);
@@ -97,7 +97,7 @@ class JobControl {
   const std::string& run_folder_;  ///< empty: none
   const gang::GangConfig& job_;
   std::optional<int> worker_signal_;  ///< of a notice
-  pid_t guard_;                       ///< which users see
+  pid_t guard_;                       ///< the pid by which users know the job
   double since_;                      ///< seconds since 1970
   std::string program_;               ///< with its arguments, secrets masked
   std::string folder_;

@@ -20,7 +20,7 @@
 namespace muster {
 namespace {
 
-/// A job that took less is told where its time went only if it writes a record.
+/// Seconds after which a job without a record also gets the line about where its time went.
 constexpr double kLongJob = 60;
 constexpr std::chrono::seconds kBetweenPages{15};
 constexpr std::chrono::milliseconds kSoon{200};
@@ -33,8 +33,8 @@ double now_by() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-/// Empty: a file can be made in the folder, which is made for files that are written like log files. An earlier file is
-/// renamed or replaced, which must not happen to a device.
+/// Finds out why a file cannot be made at this path; empty: it can. The folder is made for files that are written
+/// like log files. A device is refused, because an earlier file is renamed or replaced.
 std::string find_obstacle(const std::string& path, bool makes_folder) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -111,8 +111,8 @@ Result<> JobRecord::open() {
   return {};
 }
 
-/// Several nodes may share a folder: each puts its host into the name, before the extension. Of several agents on one
-/// host the second one adds a 2, and so on.
+/// Makes file names differ, because nodes may share a folder: adds this host before the extension, and for further
+/// agents of this host -2 and so on.
 std::string JobRecord::path_for(const std::string& given) {
   std::error_code ignored;  // the file cannot be opened then
   const std::filesystem::path path = std::filesystem::absolute(given, ignored).lexically_normal();

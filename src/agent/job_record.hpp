@@ -40,7 +40,7 @@ class JobRecord {
   [[nodiscard]] Result<> open();
   /// Records an event, whose times are set here. Nothing follows the end of the job.
   void add(ledger::Event event);
-  /// False: nobody asked for a record, and the job has been too short for one so far.
+  /// True if the user asked for a record, or the job has been long enough for a closing line.
   bool is_wanted() const;
   /// Tells where the time went.
   std::string closing_line() const { return ledger_.closing_line(); }
@@ -59,7 +59,7 @@ class JobRecord {
   std::shared_ptr<LogFile> events_;  ///< null: not wanted
   std::shared_ptr<LogFile> trace_;
   std::string metrics_file_;      ///< empty: none
-  std::vector<UniqueFd> claims_;  ///< of the paths of this agent, among the agents of this host
+  std::vector<UniqueFd> claims_;  ///< locks on this agent's file names, against other agents of this host
   MetricsServer server_;
   HelperTask page_task_;  ///< for the clients of the server
   std::vector<MetricsServer::Send> waiting_;

@@ -16,11 +16,11 @@ namespace muster {
 /// Size and time of a regular file.
 standby::FileState state_of_file(const std::string& path, const struct stat& status);
 
-/// At most `most` bytes of it. Empty: there is none, or somebody else may have written it.
+/// Reads at most `most` bytes of a kept file. Empty: there is none, or somebody else may have written it.
 std::string read_kept_file(const std::string& path, std::size_t most);
 
-/// Writes it, in a folder that this user alone may enter, and removes files beside it that are 90 days old. A file that cannot be
-/// written, or is in a folder of somebody else, is none.
+/// Writes a kept file in a folder that only this user may enter, and removes files beside it that are 90 days old.
+/// Writes nothing if that fails, or if the folder belongs to somebody else.
 void write_kept_file(const std::string& path, std::string_view content);
 
 }  // namespace muster

@@ -27,7 +27,7 @@ class LauncherLink {
   /// The launcher is gone; `why` is a sentence that says how that was noticed. Called once, last.
   std::function<void(const std::string& why)> on_gone;
 
-  /// Introduces this agent of this version, whose output is the launcher's from now on.
+  /// Sends the hello line with this agent's version: from there on, the launcher takes the output as this agent's.
   void start(const std::string& version);
 
  private:

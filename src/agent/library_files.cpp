@@ -41,7 +41,7 @@ constexpr std::int64_t kMostFileBytes = std::int64_t{64} << 30U;
 constexpr std::size_t kMostProcesses = 64;
 /// Files are read in parts, so that several threads can read a large one.
 constexpr std::uint64_t kPartBytes = std::uint64_t{8} << 20U;
-/// Requests that a server gets at once.
+/// Number of the reader threads: a file server gets so many requests at once.
 constexpr std::size_t kReaders = 8;
 
 /// Knows by the mounts of this process which files are read from the network.
@@ -64,8 +64,8 @@ bool is_trusted(const struct stat& status) {
   return status.st_uid == 0 || status.st_uid == ::geteuid();
 }
 
-/// True if the page cache has an eighth of this part of a file: programs use no more of many libraries. Empty: the kernel tells only the
-/// file's owner.
+/// True if an eighth of this part of a file is in the page cache: programs use no more of many libraries. Empty: the
+/// kernel tells only the owner of the file.
 std::optional<bool> is_cached(int file, const struct stat& status, std::uint64_t begin, std::uint64_t size) {
   constexpr std::size_t kPart = 8;
   if (::geteuid() != 0 && status.st_uid != ::geteuid()) {
@@ -91,7 +91,7 @@ class FileList {
  public:
   bool is_full() const { return seen_.size() >= kMostFiles || notes_.size() >= kMostListBytes; }
 
-  /// Leaves out what is no regular file, empty or of somebody else.
+  /// Adds a regular file that is not empty, if only root or this user can change it.
   void add(const std::string& path) {
     struct stat status {};
     if (is_full() || path.find('\n') != std::string::npos || !network_.contain(path) || !seen_.insert(path).second) {
@@ -111,7 +111,7 @@ class FileList {
   std::string notes_;
 };
 
-/// "/usr" for /usr/bin/python3.12; empty: it is in no such folder.
+/// The folder above the interpreter's "bin": "/usr" for /usr/bin/python3.12; empty: it is in no such folder.
 std::string prefix_of(const std::string& proc) {
   std::error_code failed;
   const fs::path prefix = fs::read_symlink(proc + "/exe", failed).parent_path().parent_path();
@@ -123,7 +123,7 @@ bool is_library(const std::string& path, const std::string& prefix) {
          (!prefix.empty() && path.starts_with(prefix));
 }
 
-/// True if the descriptor that the file of /proc describes was opened to be read alone.
+/// True if the file was opened only for reading, by the text that /proc has about its descriptor.
 bool is_read_only(const std::string& fd_info) {
   constexpr int kOctal = 8;
   const std::string flags = value_at(read_fields(fd_info), "flags");
@@ -200,7 +200,7 @@ std::vector<std::string> subfolders_of(const std::string& folder) {
   return folders;
 }
 
-/// Python closes a module when it has read it, so no process shows it. Packages of which nothing was read are not searched further.
+/// Adds compiled modules by the page cache: no process has them open. Stops at folders of which none was read.
 void add_modules(const std::string& top, FileList& list) {
   std::vector<std::string> folders{top};
   while (!folders.empty() && !list.is_full()) {
@@ -240,7 +240,7 @@ struct Part {
   std::uint64_t begin = 0;
 };
 
-/// The work of all readers.
+/// The work that all readers share.
 struct Reading {
   std::vector<standby::FileState> files;
   std::vector<Part> parts;
@@ -254,7 +254,7 @@ void add_to(std::uint64_t& count, std::uint64_t number) {
   std::atomic_ref(count).fetch_add(number);
 }
 
-/// Asks what Python asks before it reads a compiled module: the kernel keeps the answers for some time.
+/// Asks what Python asks before it reads a compiled module, because the kernel keeps the answers for some time.
 void ask_as_python_does(const fs::path& compiled) {
   const fs::path folder = compiled.parent_path().parent_path();
   const std::string file = compiled.filename().string();
@@ -298,7 +298,7 @@ void read_part(Reading& reading, const Part& part, std::vector<char>& buffer) {
   }
 }
 
-/// Takes one part after the other.
+/// Reads one part after the other, until all are taken.
 void read_parts(Reading& reading) {
   constexpr std::size_t kBufferBytes = std::size_t{1} << 20U;
   std::vector<char> buffer(kBufferBytes);

@@ -14,12 +14,12 @@
 
 namespace muster {
 
-/// Bytes of a list.
+/// Limit of the bytes of a list.
 inline constexpr std::size_t kMostListBytes = std::size_t{4} << 20U;
 
-/// The files below the interpreter's folder, and in folders of packages, that a process and its descendants use: those that they have
-/// mapped or opened, and compiled modules of these packages that the page cache has. Processes of other users are left out. A line
-/// for each file, as in `standby::note_of`; at most 20,000.
+/// Lists the files that a process and its descendants use below the interpreter's folder and in folders of packages:
+/// those that they have mapped or opened, and these packages' compiled modules in the page cache. Skips processes of
+/// other users. A line for each file, as in `standby::note_of`; at most 20,000.
 std::string list_library_files(pid_t process);
 
 /// Counts what has been read, in memory that the agent shares with its helper process.

@@ -32,7 +32,7 @@ void LinkChecker::answer(const std::string& question) {
   }
 }
 
-/// Ends an earlier check, whose answers nobody waits for any more.
+/// Listens for partners. Ends an earlier check first, whose answers nobody waits for any more.
 std::string LinkChecker::listen(const gang::LinkListen& question) {
   cancel();
   auto key = random_digits();
@@ -46,7 +46,7 @@ std::string LinkChecker::listen(const gang::LinkListen& question) {
 }
 
 void LinkChecker::measure(const gang::LinkPlan& plan) {
-  constexpr std::chrono::seconds kLateness{1};  // of a process that waits for a CPU; its rounds end by the clock
+  constexpr std::chrono::seconds kLateness{1};  // of a process that waits for a CPU; its rounds still end on time
   const auto rounds = static_cast<int>(plan.steps.size()) + 1;  // one time more, in which partners meet
   // That time begins now, also for a helper process that has to wait for a CPU.
   const auto measure_all = [plan, key = key_, listener = listener_.get(), now = std::chrono::steady_clock::now()] {

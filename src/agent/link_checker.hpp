@@ -18,8 +18,8 @@ class LinkChecker {
   /// The references outlive it.
   LinkChecker(ProcessLoop& loop, const RunContext& run, gang::Gang& gang);
 
-  /// Answers a question of the leader by an event `StatusReport`: listens, or has a helper process measure. It refuses where
-  /// that cannot be done, or the user wants no comparison.
+  /// Answers a question of the leader by an event `StatusReport`: listens, or has a helper process measure. Refuses
+  /// if that is impossible, or if the user wants no comparison.
   void answer(const std::string& question);
   /// Ends the check: kills the helper process, closes the port, and answers no more.
   void cancel();
@@ -33,7 +33,7 @@ class LinkChecker {
   gang::Gang& gang_;
   HelperTask helper_;
   UniqueFd listener_;  ///< from the first question to the end of the measurement
-  std::string key_;    ///< of whoever may connect there
+  std::string key_;    ///< partners prove with it that they may connect
 };
 
 }  // namespace muster

@@ -30,7 +30,7 @@ std::string http_answer(const std::string& status, const std::string& body) {
          std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
 
-/// Empty: the request asks for the page.
+/// The answer to a request that is refused; empty: it asks for the page.
 std::string refusal_of(std::string_view head) {
   const std::string_view line = head.substr(0, head.find("\r\n"));
   if (!line.starts_with("GET ")) {

@@ -15,8 +15,8 @@
 
 namespace muster {
 
-/// The address in "127.0.0.1:9400", "[::1]:9400" or ":9400", which is each address of this machine. Empty: the text
-/// names a file. Fails for a host that is no address.
+/// Reads an address such as "127.0.0.1:9400" or "[::1]:9400"; ":9400" stands for each address of this machine. Empty:
+/// the text names a file. Fails for a host that is no address.
 [[nodiscard]] Result<std::optional<boost::asio::ip::tcp::endpoint>> metrics_endpoint(const Sourced<std::string>& given);
 
 /// Answers GET /metrics. A client has a few seconds for all it does; there are few at a time, and the others wait in
@@ -27,7 +27,7 @@ class MetricsServer {
 
   explicit MetricsServer(boost::asio::io_context& io) : io_(io), acceptor_(io), retry_(io) {}
 
-  /// Makes the page, now or later; an empty one: it cannot be made.
+  /// Makes the page and passes it to `Send`, now or later. An empty page: it cannot be made.
   std::function<void(Send)> on_request;
 
   [[nodiscard]] Result<> start(const boost::asio::ip::tcp::endpoint& endpoint);

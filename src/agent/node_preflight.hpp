@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// The references outlive it.
+/// Passes each question of the leader to the part that answers it. The references outlive it.
 class NodePreflight {
  public:
   NodePreflight(ProcessLoop& loop, PendingWork& pending, const RunContext& run, gang::Gang& gang)
@@ -22,7 +22,7 @@ class NodePreflight {
         command_(loop, pending, run, gang),
         bad_nodes_(loop.io(), loop.helpers(), pending, run.job.gang.config.options.bad_nodes) {}
 
-  /// False: the question is about something else. `environment`: of programs that run on this node.
+  /// Answers a question. False: it is not about the preflight. `environment` is for programs that run on this node.
   bool answer(const gang::StatusQuery& asked, std::map<std::string, std::string> environment) {
     if (asked.what == gang::kFactsQuestion) {
       facts_.describe(asked.number);

@@ -14,10 +14,10 @@
 namespace muster {
 namespace {
 
-/// For a command that is over its limit, to end what it has started on its devices.
+/// Time for a command at its limit to end what it has started on devices.
 constexpr std::chrono::seconds kGrace{5};
 
-/// Prints the end of the output: a job that does not start has no log folder.
+/// Prints the end of the command's output: a job that does not start has no log folder.
 void log_last_lines(const std::string& output) {
   constexpr std::size_t kMostShown = 20;
   constexpr std::size_t kMostBytes = 500;  // of a line
@@ -41,7 +41,7 @@ void PreflightHook::run(const gang::StatusQuery& asked, std::map<std::string, st
   is_asked_ = true;
   if (!question || run_.job.gang.config.options.preflight_command.empty()) {
     answer("");
-  } else if (runner_.is_idle()) {  // else another leader has asked, and this one gets the answer
+  } else if (runner_.is_idle()) {  // otherwise another leader has asked before, and this one gets the same answer
     output_.clear();
     const auto started = runner_.start(make_command(*question, std::move(environment)),
                                        [this](const CommandEnd& ended) { take(ended); });
@@ -91,7 +91,7 @@ void PreflightHook::take(const CommandEnd& ended) {
 void PreflightHook::begin_attempt(const LaunchPlan& plan) {
   file_.begin(run_.options.needs_files() ? run_.log_folder + plan.preflight_file : "");
   if (!output_.empty()) {
-    (void)file_.append(std::exchange(output_, ""));  // without log files nobody reads what healthy nodes say
+    (void)file_.append(std::exchange(output_, ""));  // without log files, the output of healthy nodes is dropped
   }
   const gang::GangConfig& config = run_.job.gang.config;
   if (!config.options.preflight_command.empty() && !is_asked_ && !config.job.are_tasks) {

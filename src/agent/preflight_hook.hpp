@@ -19,8 +19,8 @@ class PreflightHook {
   /// The references outlive it.
   PreflightHook(ProcessLoop& loop, PendingWork& pending, const RunContext& run, gang::Gang& gang);
 
-  /// Runs the command in this environment, and the devices that the user has chosen for the workers; answers by an event
-  /// `StatusReport` when it has ended, or at once where there is none.
+  /// Runs the command in this environment, with the devices that the user has chosen for the workers. Answers by an
+  /// event `StatusReport` when the command has ended, or at once if there is no command.
   void run(const gang::StatusQuery& asked, std::map<std::string, std::string> environment);
   /// An attempt begins: what the command has said goes to its log folder, if it has one.
   void begin_attempt(const LaunchPlan& plan);

@@ -28,7 +28,7 @@ bool is_root() {
   return ::geteuid() == 0;
 }
 
-/// The mode is set apart from the umask.
+/// Makes the folder of a rank. chmod sets the mode, because mkdir would apply the umask.
 bool make_rank_folder(const std::string& folder) {
   return ::mkdir(folder.c_str(), kMineAlone) == 0 && (!is_root() || ::chmod(folder.c_str(), kWrittenByAll) == 0);
 }
@@ -45,7 +45,7 @@ std::string make_rank_folders(const std::string& place, const std::vector<std::s
   return made;
 }
 
-/// "attempt_0_rank_3", with 32 digits more in root's jobs. Empty: they cannot be drawn.
+/// "attempt_0_rank_3"; in root's jobs followed by 32 random digits. Empty: they cannot be drawn.
 std::string name_folder(const Placement& placement, GlobalRank rank) {
   std::string name = "attempt_" + std::to_string(placement.attempt) + "_rank_" + to_string(rank);
   if (is_root()) {
@@ -55,7 +55,7 @@ std::string name_folder(const Placement& placement, GlobalRank rank) {
   return name;
 }
 
-/// The variables and arguments that name the file follow it.
+/// Moves the error file of a worker into the rank's own folder, and adapts the variables and arguments that name it.
 void move_error_file(WorkerPlan& worker, const std::string& run_folder) {
   const fs::path file = worker.error_file;
   if (run_folder.empty() || file.parent_path() != run_folder) {
@@ -81,7 +81,7 @@ void give_rank_folders(LaunchPlan& plan, const std::string& run_folder, const st
   for (const WorkerPlan& worker : plan.workers) {
     folders.push_back(place + "/" + name_folder(plan.placement, worker.global_rank));
   }
-  if (!is_root()) {  // whose shared memory is not cleared: another user may have made it
+  if (!is_root()) {  // root's shared memory is not cleared, so another user may have made it
     make_again(place);
   }
   const auto make = [&] { return make_rank_folders(place, folders); };

@@ -21,8 +21,8 @@ namespace muster {
 /// root's ranks, which have names that nobody can guess below a place that nobody else can list.
 void give_rank_folders(LaunchPlan& plan, const std::string& run_folder, const std::string& place);
 
-/// Opens a file in the folder of a rank: a regular one without a second name, for where the kernel lets users link
-/// files of others (protected_hardlinks, proc(5)), it may be root's. Empty: it is none, or cannot be opened.
+/// Opens a regular file in the folder of a rank. Refuses a file with a second name: it may be a link to a file of
+/// root, where the kernel lets users make one (protected_hardlinks, proc(5)). Empty: refused, or cannot be opened.
 UniqueFd open_rank_file(const std::string& path, struct stat& status);
 
 /// The content of a file in the folder of a rank, at most `limit` bytes; empty when it cannot be read.
@@ -31,7 +31,7 @@ std::string read_rank_file(const std::string& path, std::size_t limit);
 /// True for the name of a core file, as the kernel chooses it unless it is told otherwise.
 bool is_core_file(const std::string& name);
 
-/// Finds a file that a rank has written, and that `is_wanted` by its name, below `place`.
+/// True if a rank has written a file below `place` whose name `is_wanted`.
 bool has_rank_file(const std::string& place, bool (*is_wanted)(const std::string& name));
 
 }  // namespace muster

@@ -16,9 +16,9 @@
 namespace muster {
 namespace {
 
-/// A program may work for long before its first line, and need its memory then.
+/// Limit for reading: a program may work for long before its first line, and need its memory then.
 constexpr std::chrono::minutes kReadLimit{10};
-/// Thousands of files, at the lowest priority.
+/// Limit for listing thousands of files at the lowest priority.
 constexpr std::chrono::minutes kListLimit{10};
 
 }  // namespace
@@ -26,7 +26,7 @@ constexpr std::chrono::minutes kListLimit{10};
 ReadAhead::ReadAhead(boost::asio::io_context& io, HelperProcesses& helpers, const RunContext& run)
     : run_(run), read_task_(io, helpers), keep_task_(io, helpers), keep_timer_(io) {}
 
-/// Empty: no Python runs the program.
+/// The program, as its file is found; empty: no Python runs the program.
 std::optional<ImportFiles::Of> ReadAhead::key_of(const WorkerPlan& first, const std::string& program) const {
   const auto python = standby::find_python_program(first.argv);
   if (!python) {
@@ -91,7 +91,7 @@ void ReadAhead::stop() {
   keep_task_.cancel();
 }
 
-/// Tells once what has been read.
+/// Ends the reading, and logs once how much was read.
 void ReadAhead::end_reading() {
   read_task_.cancel();
   const SharedArray<ReadAheadCounts> counts = std::move(counts_);

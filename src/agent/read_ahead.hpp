@@ -23,7 +23,7 @@
 
 namespace muster {
 
-/// Never delays or fails a job. `first` is this node's first worker, `program` the path of its executable.
+/// Reads in a helper process: no job waits or fails. `first` is this node's first worker, `program` its executable.
 class ReadAhead {
  public:
   /// The references outlive it.

@@ -26,7 +26,7 @@
 namespace muster {
 namespace {
 
-/// Directory of log files if they are wanted and no --log-dir is given; otherwise empty.
+/// Makes a temporary directory for log files if they are wanted without --log-dir. Empty: none is needed.
 Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
   if (!options.needs_files() || !options.log_dir.empty()) {
     return std::string();
@@ -50,7 +50,7 @@ struct Resources {
   const std::string& shared_path() const { return shared.path().empty() ? folder.path() : shared.path(); }
 };
 
-/// Usually called by the guard, which exits last. Core files stay where they are: they are not copied.
+/// Removes a run's folders, but keeps core files. Usually called by the guard, which exits last.
 void remove_folders(Resources& resources, int exit_code) {
   if (exit_code != 0) {
     (void)resources.ranks.keep_if(is_core_file);
@@ -60,8 +60,8 @@ void remove_folders(Resources& resources, int exit_code) {
   resources.ranks.remove();
 }
 
-/// Prefers shared memory, where no disk can block. MPI also needs a directory for programs, and shared memory is
-/// often mounted noexec.
+/// Makes the run's folder in shared memory, where no disk can block. MPI also needs one on a disk for programs,
+/// because shared memory is often mounted noexec.
 void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::string& temporary) {
   const bool needs_both = plan.needs_shared_memory;
   if (needs_both && !resources.shared.make_in_memory()) {
@@ -147,7 +147,7 @@ namespace {
 /// POSIX shared memory on Linux.
 constexpr const char* kSharedMemory = "/dev/shm";
 
-/// A busy disk has taken more than 200 ms for the folders of 64 ranks, and what was left there stayed.
+/// Limit for removing a folder. 200 ms were too few on a busy disk for the folders of 64 ranks, and some were left.
 constexpr std::chrono::seconds kRemovalTimeout{2};
 
 std::string template_of(const std::string& place, const std::string& name) {

@@ -25,8 +25,8 @@ class RunFolder {
   const std::string& path() const { return path_; }
   /// Removes the folder. To be called by its last user. Gives up after 2 s if the file system hangs.
   void remove();
-  /// Lets it stay, whoever removes it, if a rank has written a file there that `is_wanted` by its name. Returns its
-  /// path; empty: it does not stay. Likewise limited.
+  /// Keeps the folder from being removed, if a rank has written a file there whose name `is_wanted`. Returns the
+  /// folder's path; empty: it is not kept. Also gives up after 2 s.
   std::string keep_if(bool (*is_wanted)(const std::string& name));
 
  private:

@@ -42,8 +42,8 @@ class ServiceRequests : private ServiceHost {
   std::unique_ptr<Services> take(const LaunchPlan& plan);
   Sidecars& sidecars() { return sidecars_; }
 
-  /// Calls `then` later with the keys for which ranks wait in the store that this node serves, as a sentence. False:
-  /// it serves none that a rank has reached.
+  /// Asks the store that this node serves for the keys for which ranks wait, and calls `then` later with a sentence
+  /// about them. False: this node serves no store that a rank has reached.
   bool ask_store(std::function<void(const std::string& keys)> then);
   /// True until all that was asked is answered.
   bool is_store_asked() const { return store_.is_asked_who_waits(); }

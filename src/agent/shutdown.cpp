@@ -18,7 +18,7 @@ constexpr const char* kLastLines = "the last lines";
 constexpr const char* kReport = "the report";
 constexpr const char* kFilesOfServices = "the files of the services";
 
-/// Least time for writing the report; most time for report and log files in a forced exit.
+/// Least time for writing the report, and most time for report and log files in a forced exit.
 constexpr std::chrono::milliseconds kMoment{300};
 /// A job end that takes longer is logged with --verbose.
 constexpr std::chrono::milliseconds kQuickEnd{300};

@@ -19,7 +19,7 @@
 namespace muster {
 namespace {
 
-/// For messages, which a process takes at once unless it is stopped.
+/// Limit for sending a message: a standby takes it at once unless it is stopped.
 constexpr std::chrono::milliseconds kMessageTimeout{100};
 
 }  // namespace

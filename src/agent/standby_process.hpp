@@ -21,7 +21,7 @@ struct StartedStandby {
   pid_t pid = -1;
   UniqueFd pidfd;
   StreamEnds ours;  ///< of its output
-  UniqueFd socket;  ///< on which "no REASON" comes if it has to start its program as any process does
+  UniqueFd socket;  ///< "no REASON" comes here if the worker has to start its program as any process does
 };
 
 /// A process of Python that imports modules and then waits for an order. Its output stays in its pipes until it is a worker.
@@ -32,7 +32,7 @@ class StandbyProcess {
   [[nodiscard]] static Result<std::unique_ptr<StandbyProcess>> start(Spawner& spawner, const SpawnRequest& worker,
                                                                      const OutputConnection& output,
                                                                      const std::string& folder);
-  /// Names its imports, see `standby::imports_message`. Fails if it does not read.
+  /// Sends the standby its imports, see `standby::imports_message`. Fails if the standby does not read.
   [[nodiscard]] Result<> send_imports(const standby::Imports& imports, bool are_given);
   StandbyProcess(const StandbyProcess&) = delete;
   StandbyProcess& operator=(const StandbyProcess&) = delete;
@@ -42,7 +42,7 @@ class StandbyProcess {
   pid_t pid() const { return pid_; }
   /// Readable when it ends.
   int pidfd() const { return pidfd_.get(); }
-  /// From which its answer comes: "ready", or "no REASON". No answer at all: its Python has not imported our file.
+  /// Has the answer of the standby: "ready", or "no REASON". Without an answer, its Python has not imported our file.
   int socket() const { return socket_.get(); }
   void note_ready() { is_ready_ = true; }
   bool is_ready() const { return is_ready_; }

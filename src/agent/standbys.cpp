@@ -23,18 +23,18 @@ namespace {
 
 constexpr const char* kNotImported = "its Python does not import sitecustomize from PYTHONPATH";
 constexpr const char* kPendingName = "the end of the standbys";
-/// An import that uses no CPU for so long waits for something.
+/// An import that uses no CPU for this long waits for something, and its standby is given up.
 constexpr std::chrono::seconds kStallLimit{30};
 /// A standby that imports for longer is given up. Many imports take minutes where a process gets a quarter of a CPU.
 constexpr std::chrono::minutes kImportLimit{15};
 constexpr std::chrono::seconds kMemoryInterval{10};
-/// A process that was killed and is in a call that no signal ends is left to the guard.
+/// Limit for a killed standby to end. One in a call that no signal ends is left to the guard.
 constexpr std::chrono::seconds kEndLimit{2};
-/// Between looks at the answers of standbys that were ordered to become workers.
+/// Time between looks at the answers of standbys that were to become workers.
 constexpr std::chrono::milliseconds kLookInterval{100};
-/// Between looks at the notes of a worker that has not begun to import.
+/// Time between looks at the notes of a worker that has not begun to import.
 constexpr std::chrono::seconds kNotesInterval{1};
-/// Bytes of a standby, before the first one is known: PyTorch takes 160 MB to itself.
+/// Size of a standby in bytes, until the first one is known: PyTorch alone takes 160 MB.
 constexpr std::uint64_t kUsualSize = std::uint64_t{512} << 20U;
 
 /// The folder of our file. Writes it each time: where the run folder is in shared memory, it may be removed while the job runs.
@@ -50,7 +50,7 @@ Result<std::string> write_module(const std::string& run_folder) {
   return folder;
 }
 
-/// A file in memory of a size that cannot change. Empty: the kernel refuses.
+/// Makes a file in memory whose size cannot change, for notes. Empty: the kernel refuses.
 UniqueFd make_notes() {
   UniqueFd notes(::memfd_create("muster-imports", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool is_made = notes && ::ftruncate(notes.get(), standby::kMostNotes) == 0 &&
@@ -207,7 +207,7 @@ void Standbys::note_start(std::size_t worker, pid_t pid) {
 
 // --- Making -------------------------------------------------------------------------------------
 
-/// There is something to do for the worker: to learn what it imports, or to make its standby.
+/// True if there is something to do for the worker: to learn what it imports, or to make its standby.
 bool Standbys::is_open(const Worker& worker) const {
   if (!worker.program || !worker.request || worker.standby || refused_.contains(worker.program->words)) {
     return false;
@@ -292,7 +292,7 @@ std::pair<pid_t, standby::Imports> Standbys::notes_about(const standby::PythonPr
                            : std::pair(noting->pid, standby::read_imports(read_notes(noting->notes)));
 }
 
-/// False: the worker that takes notes imports, or may not have begun to, and has some time left for it.
+/// True unless the worker that takes notes still imports, or may not have begun to, and has time left for it.
 bool Standbys::is_done_with_imports(const Worker& worker) const {
   const auto [pid, imports] = notes_about(*worker.program);
   if (imports.process > 0 && (imports.process != pid || !run_.options.standby.modules->empty())) {
@@ -501,7 +501,7 @@ void Standbys::tell_gain_soon() {
   }
 }
 
-/// True if all have answered.
+/// Reads the answers of standbys that became workers. True if all have answered.
 bool Standbys::take_answers() {
   std::erase_if(gain_.sockets, [this](const auto& one) {
     std::array<char, 512> said{};

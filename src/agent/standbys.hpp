@@ -81,8 +81,8 @@ class Standbys {
     std::unique_ptr<StandbyProcess> standby{};
     std::string why_none{};  ///< why there was none when the attempt began
   };
-  /// The standby that imports; before it, a process of the same Python without the program, which shows that this Python
-  /// imports our file: otherwise the standby would run the program.
+  /// The standby that is being made. First, a probe of the same Python, without the program, has to show that this
+  /// Python imports our file: otherwise the standby would run the program.
   struct StandbyInProgress {
     std::size_t worker = 0;
     std::unique_ptr<StandbyProcess> probe;  ///< empty: it has answered
@@ -92,14 +92,14 @@ class Standbys {
     unsigned long cpu_ticks = 0;  ///< when it was last looked at
     Clock::time_point began = Clock::now();
   };
-  /// The starts of the workers of an attempt.
+  /// Notes how the workers of an attempt started, for the message about the time that standbys saved.
   struct Gain {
     int attempt = 0;
     Clock::time_point began{};
     std::size_t taken = 0;
     std::map<std::string, std::vector<int>> cold{};   ///< ranks that did not start from a standby, by the reason
-    std::vector<std::pair<int, UniqueFd>> sockets{};  ///< of those that were ordered to, with their ranks
-    int looks = 0;                                    ///< at these
+    std::vector<std::pair<int, UniqueFd>> sockets{};  ///< of standbys that were to become workers, with their ranks
+    int looks = 0;                                    ///< times that the sockets were looked at
     std::string first_line{};  ///< ", first line after 12 s", a part of what is said; empty: no rank has written one
     bool is_told = false;
   };
@@ -117,7 +117,7 @@ class Standbys {
   bool is_done_with_imports(const Worker& worker) const;
   void read_answer();
   void take_answer(const std::string& answer);
-  /// The standby that imports is ready; else `why_not` says why it will not be.
+  /// Ends the making of a standby: it is ready, or `why_not` says why it will not be.
   void end_making(std::size_t index, const std::string& why_not);
   void check_progress();
   void check_memory();
@@ -136,8 +136,8 @@ class Standbys {
   Spawner spawner_;
   std::vector<Worker> workers_;
   std::map<pid_t, Descriptor> living_;                            ///< pidfds of all that have not become workers
-  std::map<std::vector<std::string>, standby::Imports> imports_;  ///< by the words of a program
-  std::set<std::vector<std::string>> refused_;                    ///< programs
+  std::map<std::vector<std::string>, standby::Imports> imports_;  ///< by the program's words
+  std::set<std::vector<std::string>> refused_;                    ///< programs that get no standby any more
   ImportFiles files_;
   std::optional<StandbyInProgress> making_;
   Timer make_timer_;

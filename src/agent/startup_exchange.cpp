@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-/// True without version numbers: then the file's content is the newest.
+/// True if the file replaces the one before. Without version numbers, the content that was read last is the newest.
 bool is_newer(const rank_table::TableFile& file, const rank_table::TableFile& before) {
   return !file.version || !before.version || *file.version > *before.version;
 }
@@ -67,7 +67,7 @@ Result<> RankTableExchange::follow_switches(rank_table::TableFile& file) const {
   return {};
 }
 
-/// Without other nodes there is nothing to compare.
+/// True if there are other nodes: without them there is nothing to compare.
 bool RankTableExchange::has_peers() const {
   return input_->cluster.job.most_nodes > 1 || needs_addresses();
 }

@@ -43,8 +43,8 @@ class RankTableExchange {
   /// Index of this node in the table.
   std::size_t instance() const { return now_->instance; }
 
-  /// The table as input of an attempt's plan, with the nodes' exchanged values, and with other ranks where `ranks` has
-  /// any. Empty for a job without a table.
+  /// The table as input of an attempt's plan. It takes in the values that the nodes exchanged, and the order of
+  /// `ranks` if there is any. Empty for a job without a table.
   std::optional<rank_table::RankedNode> part(const Placement& placement, const gang::Exchanged& merged,
                                              const std::vector<int>& ranks) const;
 
@@ -54,7 +54,7 @@ class RankTableExchange {
     rank_table::TableFile file;
     std::size_t instance = 0;
     rank_table::Summary summary;  ///< empty: no other node to compare with
-    std::vector<int> ranks;       ///< of this node; empty likewise
+    std::vector<int> ranks;       ///< of this node; empty: no other node to compare with
   };
 
   [[nodiscard]] Result<> follow_switches(rank_table::TableFile& file) const;

@@ -24,9 +24,9 @@ constexpr std::array<std::string_view, 5> kQuestions{"", kStacks, kStacksAndReco
 
 /// Timeout for reading /proc and files in memory.
 constexpr std::chrono::seconds kHelperTimeout{2};
-/// PyTorch writes lines when its recorder is asked: its thread looks once a second.
+/// Time for which lines of a recorder may come after a question: its thread looks once a second.
 constexpr std::chrono::seconds kRecorderTime{5};
-/// Below the size limit of a message of the gang.
+/// Limit of this node's answer, below the size limit of the gang's messages.
 constexpr std::size_t kMostLineBytes = std::size_t{120} << 10U;
 
 /// Adds CPU time and memory of the worker and its descendants.
@@ -56,7 +56,7 @@ StatusReporter::StatusReporter(ProcessLoop& loop, const RunContext& run, gang::G
 
 // --- What workers need to be asked -------------------------------------------------------------
 
-/// A new worker's library would continue in the old worker's heartbeat file, and report its step.
+/// Removes old heartbeat files: a new worker's library would go on in one, and report the old worker's step.
 void StatusReporter::begin_attempt(LaunchPlan& plan) {
   const bool has_files = !run_.run_folder.empty();
   if (!plan.is_transparent) {
@@ -81,8 +81,8 @@ void StatusReporter::begin_attempt(LaunchPlan& plan) {
   give_nccl_port(plan);
 }
 
-/// Ranks that mpirun or a nested launcher starts may be on hosts without their folder, where PyTorch would fail. If the
-/// user or the mode has set one of the variables, none is added.
+/// Adds the recorder's variables, unless the user or the mode has set one of them. Ranks that mpirun or a nested
+/// launcher starts get none: on a host without their folder, PyTorch would fail.
 void StatusReporter::add_recorder_environment(WorkerPlan& worker) const {
   const auto& own = worker.environment;
   const HangOptions& hangs = run_.options.hangs;
@@ -256,7 +256,7 @@ std::optional<std::string> StatusReporter::name_process(pid_t pid) const {
   return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
 }
 
-/// Some modes start processes that make the ranks, and know their number by the slots alone.
+/// The number of ranks. Some modes start processes that make the ranks: there only the slots tell it.
 int StatusReporter::rank_count() const {
   return attempt_ ? std::max(attempt_->plan().world_size, attempt_->plan().placement.slots_total) : 0;
 }

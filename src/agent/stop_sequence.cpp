@@ -21,11 +21,11 @@ constexpr std::chrono::seconds kRankPollInterval{1};
 constexpr std::chrono::milliseconds kLookTimeout{500};
 /// Time for helpers, which get the stop signal last, to act on it.
 constexpr std::chrono::milliseconds kLastMoment{100};
-/// While a notice stands, for programs that begin to handle its signal.
+/// Time between looks, while a notice stands, for programs that begin to handle its signal.
 constexpr std::chrono::seconds kNoticeInterval{1};
 constexpr std::size_t kMostPlaceBytes = std::size_t{64} << 10U;
 
-/// Descendants of this agent that are no part of an attempt, and end by themselves.
+/// Descendants of this agent that belong to no attempt, and end by themselves.
 std::set<pid_t> helpers_and_standbys(const AttemptInput& input) {
   std::set<pid_t> pids = input.standbys.pids();
   pids.insert(input.helpers.pids().begin(), input.helpers.pids().end());
@@ -68,7 +68,7 @@ bool StopSequence::send_notice(int signal) {
   return !told.handling.empty();
 }
 
-/// A worker without a program that handles the signal may have only begun, and does in a moment.
+/// Sends a notice's signal. A worker whose programs do not handle it may have just begun: it is looked at again soon.
 Workers::NoticePrograms StopSequence::tell_programs() {
   Workers::NoticePrograms found = workers_.programs_for_notice(request_.signal);
   sweeper_.note_sent(found.left, request_.signal);
@@ -100,16 +100,16 @@ void StopSequence::send_stop_signal(int signal) {
   log_.on_asked_to_end(request_);
 }
 
-/// The handlers of their shells have not ended them.
+/// Asks the programs directly that the handlers of their shells have not ended in time.
 void StopSequence::ask_left() {
   for (const Process& program : left_) {
     signal_exactly(program, request_.signal);
   }
 }
 
-/// Leaves out, also as an orphan, a program that reads what another one writes: it ends with that one. A notice is for
-/// those that handle it: what a worker leaves behind after it may be saving for it. What is left to a shell's handler has
-/// half of the grace to hear of the request by it; a second signal could end its save.
+/// Sends the signal, but not to a program that reads what another one writes: it ends with that one. A notice goes
+/// only to programs that handle it: what a worker left behind may be saving. A program below a shell's handler gets
+/// half of the grace to end by that handler, because a second signal could end its save.
 void StopSequence::ask(std::vector<std::vector<Process>> programs) {
   for (std::vector<Process>& one : programs) {
     Unasked unasked = take_unasked(one, request_.signal);
@@ -123,8 +123,8 @@ void StopSequence::ask(std::vector<std::vector<Process>> programs) {
   }
 }
 
-/// A program whose shell or runner has ended by the signal may not have got it. What that program has started itself
-/// comes to us when it ends, and not before.
+/// Asks new orphans to end: when a shell or a runner ends by the signal, its program may not have got it. Descendants
+/// of that program come to us only when it ends.
 void StopSequence::ask_adopted() {
   if (!asks_adopted_ || !Reaper::has_children()) {
     return;
@@ -190,7 +190,7 @@ bool StopSequence::is_answer(const Death& death, const StopSentByGuard& request)
   return workers_.started(death.worker) < request.at && !request.had_ended.contains(workers_.pid(death.worker));
 }
 
-/// Looks where the workers are that did not end, if there is time for it.
+/// Finds out where the workers stand that did not end, if there is time for it, and then kills them.
 void StopSequence::on_grace_ended() {
   grace_.cancel();  // its progress is over, too
   if (orphan_timer_.is_pending()) {
@@ -236,7 +236,7 @@ void StopSequence::give_up_on_workers(const HelperTask::Answer& places) {
   asks_helpers ? last_moment_.ask() : on_event(GraceEnded{});
 }
 
-/// `found` has the workers' indices as ranks.
+/// Keeps the places of late workers in the record of hangs. `found` has the workers' indices instead of ranks.
 void StopSequence::keep(std::vector<hang::RankEvidence> found) {
   ProcessNames names;
   for (hang::RankEvidence& one : found) {
@@ -286,7 +286,7 @@ void StopSequence::on_started(std::size_t worker) {
   }
 }
 
-/// Orphans that are left after the whole grace get SIGKILL.
+/// Asks orphans of ranks to end, and sends SIGKILL to those that are left after a whole grace.
 void StopSequence::check_rank_orphans() {
   bool is_starter_alive = false;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {

@@ -38,21 +38,21 @@ class StopSequence : private StopTimersOwner {
 
   /// The gang orders the end; `most_grace` limits the grace, even if it has begun.
   void note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
-  /// The reason of the end that follows, if it is not a worker.
+  /// Notes the reason of the end that follows, unless a worker is the reason.
   void note_reason(const std::string& reason) { request_.reason = reason; }
   bool is_ordered() const { return request_.is_ordered; }
   /// True if we have signalled workers, which may have ended because of it.
   bool has_asked() const { return has_asked_; }
 
-  /// Sends the signal of a notice to those of each worker's programs that it does not end, once, and while the notice
-  /// stands to those that handle it later. Names the workers without one. True: a program got it.
+  /// Sends the signal of a notice once to each program of a worker that survives it, and while the notice stands to
+  /// those that handle it later. Logs the workers that have no such program. True: a program got it.
   bool send_notice(int signal);
   /// The notice is withdrawn: a later one is sent again.
   void forget_notice();
 
   /// Sends the signal to each worker's programs, and from now on to what ended workers have left behind.
   void send_stop_signal(int signal);
-  /// Asks processes that have come to us since the last call, as children of ended workers.
+  /// Asks processes to end that have become our children since the last call, because ended workers left them.
   void ask_adopted();
   /// All workers have ended. After a success, their orphans get some time to exit by themselves.
   void stop_orphans(bool is_succeeding);
@@ -66,10 +66,10 @@ class StopSequence : private StopTimersOwner {
   /// The guard's stop request, made while we were stopped. One older than this attempt did not reach its workers.
   std::optional<StopSentByGuard> sent_by_guard() const;
   bool is_answer(const Death& death, const StopSentByGuard& request) const;
-  /// True at the first call: the first answer is how we hear of the guard's request.
+  /// True at the first call: by the first worker that ends so, we hear of the guard's request.
   bool is_first_answer() { return !std::exchange(has_heard_guard_, true); }
 
-  /// Polls for orphans of ranks, which nothing signals, from the start of a worker that starts ranks to its end.
+  /// Polls for orphans of ranks while a worker runs that starts ranks: no event tells of such orphans.
   void on_started(std::size_t worker);
 
  private:
@@ -94,7 +94,7 @@ class StopSequence : private StopTimersOwner {
   AttemptLog& log_;
   Sweeper sweeper_;
   Grace grace_;
-  HelperTask look_;  ///< where the workers are that did not end
+  HelperTask look_;  ///< finds out where the workers stand that did not end
   KillLoop kill_loop_;
   DelayedCall orphan_timer_;
   DelayedCall rank_timer_;
@@ -107,8 +107,8 @@ class StopSequence : private StopTimersOwner {
   bool has_asked_ = false;
   bool asks_adopted_ = false;
   bool is_notice_ = false;     ///< a notice has asked, and nothing else yet
-  std::vector<Process> left_;  ///< to handlers of their shells
-  std::set<pid_t> readers_;    ///< of what other programs write: not asked before the grace is over
+  std::vector<Process> left_;  ///< programs that their shells' handlers have to end
+  std::set<pid_t> readers_;    ///< read what other programs write: not asked to end before the grace is over
   bool is_urgent_ = false;     ///< something else limits the grace
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .reason = {}, .grace = {}};
 };

@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kProgressInterval{10};
-/// Processes killed with the last worker disappear at once. What is left after this many rounds is out of reach.
+/// Limit of rounds without /proc and without a living worker. What is left after these rounds is out of reach.
 constexpr int kMostBlindRounds = 25;
 
 }  // namespace

@@ -77,7 +77,7 @@ bool ErrorFiles::is_in_run_folder(const std::string& path) const {
   return !run_folder_.empty() && path.starts_with(run_folder_ + "/");
 }
 
-/// Leaves out the rank's own folder, and the run directory before the first attempt: they exist, and are empty.
+/// Leaves out folders that exist and are empty: the rank's own, and before the first attempt the run directory.
 std::vector<std::string> ErrorFiles::files_to_prepare() const {
   std::vector<std::string> paths;
   for (const WorkerPlan& worker : plan_.workers) {

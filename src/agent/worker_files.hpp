@@ -28,9 +28,9 @@ class ErrorFiles {
   ErrorFiles(boost::asio::io_context& io, HelperProcesses& helpers, const LaunchPlan& plan, std::string run_folder)
       : helper_task_(io, helpers), io_(io), plan_(plan), run_folder_(std::move(run_folder)) {}
 
-  /// Removes old error files, so that the message of an earlier attempt, or of an earlier run where the file is not
-  /// in the run directory, is not taken for a new one, and makes their directories. To be called in each attempt
-  /// before its first worker starts. True: done. False: calls `then` once, in a later turn of the loop.
+  /// Makes the directories of the error files and removes old files, so that the message of an earlier attempt, or of
+  /// an earlier run, is not taken for a new one. To be called in each attempt before its first worker starts. True:
+  /// done. False: calls `then` once, in a later turn of the loop.
   bool prepare(std::function<void()> then);
   /// A `System` error if a directory could not be made: no worker may start.
   const Result<>& prepared() const { return prepared_; }

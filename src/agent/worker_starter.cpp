@@ -91,7 +91,7 @@ std::string write_all(const std::vector<Found>& all) {
   return answer;
 }
 
-/// Brings the first bytes of all files into the page cache, and of their interpreters, as deep as Linux follows them.
+/// Reads the first bytes of all files into the page cache, and of their interpreters, as deep as Linux follows them.
 void preload_files(const std::vector<Found>& all) {
   constexpr int kMostInterpreters = 5;
   std::set<std::string> files;
@@ -165,9 +165,9 @@ void Programs::log_slow_search() {
 
 namespace {
 
-/// More strangers than this come at once only in larger jobs.
+/// Enough links for strangers: more of them come at once only in larger jobs.
 constexpr rlim_t kEnoughStrangers = 1'024;
-/// With fewer, an agent that connects during a flood of strangers might not be heard.
+/// Fewest links for strangers: with fewer, an agent that connects during a flood of them might not be heard.
 constexpr rlim_t kLeastStrangers = 32;
 
 /// Number of nodes that an agent may lead. If workers are counted, assumes that each node has as many as this one.

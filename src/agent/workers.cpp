@@ -34,13 +34,13 @@ std::vector<std::string> environment_of(const WorkerPlan& worker, const Inherite
   return environment;
 }
 
-/// Adds the worker, or the ranks below it if it ends with them and there are any.
+/// Adds the worker; if it ends with its ranks and has started some, adds these instead.
 void add_asked(const Process& worker, bool ends_with_ranks, std::vector<Process>& asked) {
   const std::vector<Process> ranks = ends_with_ranks ? mpirun_ranks(worker.pid) : std::vector<Process>();
   ranks.empty() ? asked.push_back(worker) : void(std::ranges::copy(ranks, std::back_inserter(asked)));
 }
 
-/// The process and its descendants leave no core files, which take minutes to write.
+/// Forbids core files of the process and its descendants: they take minutes to write.
 void forbid_core_files(pid_t process) {
   constexpr rlimit kNone{0, 0};
   (void)::prlimit(process, RLIMIT_CORE, &kNone, nullptr);
@@ -173,7 +173,7 @@ std::vector<Process> Workers::programs_for(int signal) const {
   return informed;
 }
 
-/// A runner that the signal would end, such as `timeout`, is passed over like a shell: what it has started may handle it.
+/// Passes over a runner that the signal would end, such as `timeout`, like a shell: the program below may handle it.
 Workers::NoticePrograms Workers::programs_for_notice(int signal) const {
   NoticePrograms found;
   const auto handles = [signal](const Process& one) { return survives(one.pid, signal); };

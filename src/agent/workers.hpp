@@ -35,7 +35,7 @@ struct WorkerStart {
   const std::string& executable;
   int standard_input = -1;     ///< a descriptor of ours
   bool leads_session = false;  ///< as in `SpawnRequest`
-  int terminal = -1;           ///< likewise
+  int terminal = -1;           ///< as in `SpawnRequest`
   OutputConnection output;
   /// Takes the ends that we read.
   std::function<Result<>(StreamEnds)> connect;
@@ -65,7 +65,7 @@ class Workers {
   /// that follows would end it before that, so it does not get it.
   void abort(std::size_t worker);
   bool is_aborted(std::size_t worker) const { return states_[worker].is_aborted; }
-  /// The `informed_programs` of the living workers.
+  /// The programs of living workers to which a forwarded signal goes (`informed_programs`).
   std::vector<Process> programs_for(int signal) const;
   /// Programs of living workers that a notice's signal does not end, those that are left to a shell's handler, and the workers
   /// that have neither.
@@ -75,8 +75,8 @@ class Workers {
     std::vector<std::size_t> without;
   };
   NoticePrograms programs_for_notice(int signal) const;
-  /// Forwards a signal to all workers that is not a stop request: to their programs, or SIGWINCH, SIGCONT and SIGTSTP
-  /// to their groups.
+  /// Forwards a signal that is no stop request: to the programs of all workers, but SIGWINCH, SIGCONT and SIGTSTP to
+  /// their process groups.
   void pass_on(int signal);
   /// Sends SIGSTOP to workers that lead sessions: SIGTSTP does nothing in orphaned process groups (credentials(7)).
   void hold();
@@ -87,9 +87,9 @@ class Workers {
   /// True if a forwarded signal ended the worker.
   bool has_passed_on(const ExitStatus& status) const;
 
-  /// The programs of each worker that the stop signal is to be sent to; of one that has started ranks, theirs: mpirun
-  /// would kill them a second later. Workers that ran at `asked_at` have got it already. Without /proc, sends the
-  /// signal to the groups of the workers instead.
+  /// Returns the programs of each worker that must get the stop signal. If the worker has started ranks, these are
+  /// the ranks' programs: mpirun would kill them a second later. Workers that ran at `asked_at` have got the signal
+  /// already. Without /proc, signals the groups of the workers instead.
   std::vector<std::vector<Process>> begin_stop(int signal,
                                                std::optional<std::chrono::steady_clock::time_point> asked_at);
 
@@ -130,7 +130,7 @@ class Workers {
     pid_t pid = -1;
     bool is_alive = false;
     bool leads_session = false;
-    bool is_held = false;  ///< by us
+    bool is_held = false;  ///< stopped by us
     bool was_exiting = false;
     bool is_aborted = false;
     bool was_standby = false;

@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// Adds a frame for the call of C++ in which the user's code waits for ranks, if it does (hang/occupation.hpp). Takes up
-/// to 0.2 s where the file system of the program hangs. For a helper process.
+/// Adds a frame for the C++ call in which the user's code waits for ranks, if it is in one (hang/occupation.hpp).
+/// Takes up to 0.2 s if the file system of the program hangs. For a helper process.
 void add_builtin_wait(hang::RankEvidence& rank);
 
 }  // namespace muster

@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-/// A call is named after half of --hang-report, and this at the latest.
+/// Latest time in a call after which the call is logged; half of --hang-report if that is earlier.
 constexpr std::chrono::milliseconds kLatestReport{30'000};
 
 hang::LongCalls::Limits limits_of(const HangOptions& hangs) {
@@ -51,7 +51,7 @@ void CallWatch::start() {
 }
 
 void CallWatch::look() {
-  start();  // first: what is found may cancel it
+  start();  // first: the handlers of what is found may cancel it
   for (std::size_t i = 0; i < count_ && timer_.is_pending(); ++i) {
     read_state(i);
   }

@@ -16,8 +16,10 @@
 
 namespace muster {
 
+/// Watches the workers of one attempt for calls that do not end.
 class CallWatch {
  public:
+  /// A worker that has been in one call for this long.
   struct Found {
     std::size_t worker = 0;
     std::chrono::seconds length{};
@@ -27,7 +29,7 @@ class CallWatch {
   /// `workers` outlives it. A job below another launcher is not watched.
   CallWatch(const AttemptInput& input, const LaunchPlan& plan, const Workers& workers);
 
-  // Each may cancel the watch.
+  // Called when a call becomes long, when a long call ends, and at the limit for a call. Each may cancel the watch.
   std::function<void(const Found&)> on_long;
   std::function<void(const Found&)> on_over;
   std::function<void(const Found&)> on_too_long;

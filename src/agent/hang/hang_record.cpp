@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostStackBytes = std::size_t{32} << 10U;
 constexpr std::size_t kMostSentenceBytes = 1'500;
 
-/// As many of the places as there is room for; the one with most ranks is the first.
+/// The first stacks of the answer that fit into the report. The one that most ranks share comes first.
 json::array most_stacks(const json::object& answer) {
   json::array kept;
   std::size_t size = 0;

@@ -19,12 +19,12 @@ class HangRecord {
   void begin(const std::string& path);
   /// Appends an answer of `muster stacks` to the file, with the time and why it was asked for.
   void keep(const std::string& why, const json::object& answer);
-  /// Keeps a look for the report; the file gets `answer`, which has the look's verdict, if it `is_new`.
+  /// Keeps a look for the report. If the look `is_new`, appends `answer`, which has its verdict, to the file.
   void keep(const hang::StallDetector::Look& look, const json::object& answer, bool is_new);
   /// The job moves: earlier looks do not matter any more.
   void forget() { last_.clear(); }
 
-  /// The object "hang" of the report; empty: no job that stands still was seen.
+  /// The object "hang" of the report; empty: the job was not seen to stand still.
   const std::string& last() const { return last_; }
 
  private:

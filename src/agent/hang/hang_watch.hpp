@@ -50,7 +50,7 @@ class HangWatch {
   HangRecord record_;
   HangHook hook_;
   Timer timer_;
-  CallbackScope gathering_;                      ///< the evidence of an attempt is not that of the next one
+  CallbackScope gathering_;                      ///< drops late evidence about an earlier attempt
   std::optional<hang::StallDetector> detector_;  ///< empty: no attempt is watched
 };
 

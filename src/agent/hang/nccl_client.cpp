@@ -75,7 +75,7 @@ std::string read_lines(const UniqueFd& socket, std::ptrdiff_t most_lines, Clock:
   return {};
 }
 
-/// True if only these users listen, of whom a connection has got one.
+/// True if all sockets that listen at the port are of these users: any of them may have got the connection.
 bool is_listener_one_of(const std::set<uid_t>& users, std::uint16_t port) {
   std::ifstream table("/proc/net/tcp");
   const std::set<uid_t> found = users_listening_at(table, port);
@@ -89,7 +89,7 @@ std::set<uid_t> users_listening_at(std::istream& table, std::uint16_t port) {
   const std::set<std::string> addresses{"0100007F", "7F000001", "00000000"};  // in the order of the machine's bytes
   std::set<uid_t> found;
   std::string line;
-  for (std::getline(table, line); std::getline(table, line);) {  // the first has names
+  for (std::getline(table, line); std::getline(table, line);) {  // skips the headings
     std::istringstream words(line);
     std::string skipped;
     std::string local;
@@ -97,7 +97,7 @@ std::set<uid_t> users_listening_at(std::istream& table, std::uint16_t port) {
     uid_t user = 0;
     words >> skipped >> local >> skipped >> state >> skipped >> skipped >> skipped >> user;
     if (!words || state != "0A") {
-      break;  // those that listen come first
+      break;  // sockets that listen come first
     }
     const std::size_t colon = std::min(local.find(':'), local.size() - 1);
     unsigned number = 0;
@@ -124,7 +124,7 @@ std::string ask_status(std::uint16_t port, const std::set<uid_t>& users, Clock::
       return writes_json && send_all(socket, kQuestion)
                  ? read_lines(socket, std::numeric_limits<std::ptrdiff_t>::max(), deadline)
                  : "";
-    }  // else another process may listen, and the kernel chooses one of them anew
+    }  // another process listens, too: connect again, and the kernel may choose the right one
   }
   return {};
 }
@@ -140,7 +140,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// The version that the process has mapped. The files are those that it sees, which may have another root.
+/// The version of NCCL that the process has loaded. Its files are read below its own root.
 Result<std::optional<hang::NcclVersion>> version_in(pid_t process) {
   constexpr std::size_t kMostMapBytes = std::size_t{8} << 20U;
   const std::string folder = "/proc/" + std::to_string(process);

@@ -43,9 +43,9 @@ namespace {
 
 /// Longest time for reading the ranks of this node. A rank that can be read, but gets no CPU, may take longer.
 constexpr std::chrono::milliseconds kTimeForRanks{1'200};
-/// The reader of a rank stops so much earlier that it can still send its answer.
+/// Time for the reader of a rank to send its answer: it stops reading so much earlier.
 constexpr std::chrono::milliseconds kTimeToAnswer{100};
-/// Added to the time for the ranks, for the answer of NCCL.
+/// Time for NCCL's answer, added to that for the ranks.
 constexpr std::chrono::milliseconds kTimeForNccl{300};
 
 using Clock = std::chrono::steady_clock;
@@ -69,7 +69,7 @@ Result<hang::Stack> read_stack(pid_t process) {
   return read_as(process, hang::read_stack);
 }
 
-/// The program that is a rank.
+/// The program that does the work of a rank.
 struct Program {
   Process process;
   Result<hang::Stack> stack;
@@ -92,7 +92,7 @@ std::vector<Process> children_of(const std::vector<Process>& parents, const std:
   return children;
 }
 
-/// The Python with the most CPU time, of equal ones the last; empty: there is none.
+/// The Python that has used the most CPU time; the last one of equals; empty: there is no Python.
 std::optional<Program> find_busiest(const std::vector<Process>& processes) {
   std::optional<Program> busiest;
   for (const Process& process : processes) {
@@ -104,7 +104,7 @@ std::optional<Program> find_busiest(const std::vector<Process>& processes) {
   return busiest;
 }
 
-/// Of the nearest Pythons below a process the busiest.
+/// The busiest one of the nearest Pythons below a process.
 std::optional<Program> find_below(const Process& top, const std::vector<Process>& all) {
   std::optional<Program> busiest;
   std::vector<Process> generation = children_of({top}, all);
@@ -115,7 +115,7 @@ std::optional<Program> find_below(const Process& top, const std::vector<Process>
   return busiest;
 }
 
-/// The worker, or the Python that it has started if it is a shell, or a Python in `subprocess`.
+/// The worker, or the Python that works for it: below a shell, or below a Python that waits in `subprocess`.
 Program find_program(const Process& worker, const std::vector<Process>& below) {
   Program found{worker, read_stack(worker.pid)};
   while (!is_python(found) || waits_for_program(found)) {
@@ -156,8 +156,8 @@ std::uint64_t cpu_ms_of(const std::string& task, const Process& process) {
   return nanoseconds > 0 ? nanoseconds / kNanoseconds : milliseconds_of(process.cpu_ticks);
 }
 
-/// Tells a read(2) of standard input or a terminal, and one of a pipe without a name, by what follows the kernel's
-/// function; empty: the thread is in neither.
+/// Tells apart what a thread in read(2) reads: standard input or a terminal, or a pipe without a name. The text
+/// follows the kernel's function; empty: it reads neither.
 std::string_view kind_of_read(pid_t process, const std::string& task) {
   const std::vector<std::string> call = words_of(first_line(task + "syscall"));
   if (call.size() < 2 || call[0] != std::to_string(SYS_read)) {
@@ -238,7 +238,7 @@ std::set<std::string> sockets_of(pid_t process) {
   return inodes;
 }
 
-/// The sockets of a table that have bytes to send, and how many.
+/// The queues of those sockets in a table that have bytes to send, as one text.
 std::string sending_in(const std::string& table, const std::set<std::string>& sockets) {
   constexpr std::size_t kQueues = 4;  // "00000000:00000000", see proc_net_tcp(5)
   constexpr std::size_t kInode = 9;
@@ -255,7 +255,7 @@ std::string sending_in(const std::string& table, const std::set<std::string>& so
   return waiting;
 }
 
-/// A number that changes with the bytes that wait to be sent in its TCP sockets; 0: none do.
+/// A number that changes when the bytes change that wait in the process's TCP sockets to be sent; 0: none wait.
 std::uint64_t sending_of(pid_t process) {
   const std::set<std::string> sockets = sockets_of(process);
   const std::string waiting = sockets.empty() ? ""
@@ -282,8 +282,8 @@ std::string search_path_of(pid_t process) {
   return join(folders, ":");
 }
 
-/// Makes the command of py-spy, which does not stop the process. The path to py-spy comes from the process, so py-spy gets no
-/// more rights than the process has. Fails if these rights change meanwhile, because nobody knows which of them py-spy should
+/// Makes the command of py-spy, which does not stop the process. py-spy gets only the rights of the process, because
+/// its path comes from there. Fails if these rights change meanwhile: then nobody knows which of them py-spy should
 /// get.
 Result<ProgramRequest> request_for_py_spy(pid_t process, Clock::time_point deadline) {
   const Rights own = TRY(rights_of(::getpid()));
@@ -306,21 +306,21 @@ Result<ProgramRequest> request_for_py_spy(pid_t process, Clock::time_point deadl
                         .rights = *rights};
 }
 
-/// Counts questions in memory that several processes share; null: nobody does.
+/// Counts questions in memory that processes share; null: nobody wants the count.
 void count(hang::AskedCounts* asked, hang::Question question, std::size_t times = 1) {
   if (asked != nullptr) {
     std::atomic_ref(asked->at(static_cast<std::size_t>(question))).fetch_add(times);
   }
 }
 
-/// Shared by the readers of a node's ranks; empty where no memory can be shared.
+/// State that the readers of a node's ranks share; empty where no memory can be shared.
 struct Shared {
   sem_t py_spies;  ///< that may still be started
   int watched;     ///< ranks that are looked at again
   hang::AskedCounts* asked;
 };
 
-/// Runs of py-spy at once on a node; each takes a CPU for a moment.
+/// Limit of the runs of py-spy at the same time on a node: each takes a CPU for a moment.
 constexpr unsigned kMostPySpies = 4;
 
 /// Waits until a run of py-spy may start, and lets the next one start when it is destroyed.
@@ -346,7 +346,7 @@ class PySpyTurn {
   bool has_come_ = false;
 };
 
-/// The threads of a Python that our own reader does not know, the main thread first.
+/// Asks py-spy for the threads of a Python that our own reader does not know. The main thread comes first.
 Result<std::vector<hang::Thread>> ask_py_spy(pid_t process, const std::string& why, Shared* shared,
                                              Clock::time_point deadline) {
   const PySpyTurn turn(shared, deadline);
@@ -384,7 +384,7 @@ void watch_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_poi
   }
 }
 
-/// Looks again by py-spy.
+/// Asks py-spy again and again where the rank is, as `watch_calls` does by reading.
 void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Shared* shared, Clock::time_point deadline) {
   constexpr int kMostTimes = 8;  // each takes some 50 ms of CPU time
   constexpr int kPauseMs = 4;    // ranks that wait for their first turn go before
@@ -397,10 +397,10 @@ void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Shared* sha
   }
 }
 
-/// Ranks of a node that are looked at again: where more wait for nobody, the judgement does not hang on one.
+/// Limit of the ranks that are looked at again. If more wait for nobody, no single one decides the judgement.
 constexpr int kMostWatched = 8;
 
-/// The threads of a program that could be read, the main thread first: others only if it leaves its work to them.
+/// The threads of a program that can be read: first the main one, and the others if it leaves its work to them.
 Result<std::vector<hang::Thread>> read_threads(const Program& program, const std::set<hang::Question>& may,
                                                Shared* shared, Clock::time_point deadline) {
   const pid_t pid = program.process.pid;
@@ -459,8 +459,8 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
   return rank;
 }
 
-/// Reads each rank in a process of its own: while it waits for a page of a rank's memory or for a file of it, it waits
-/// as long as the rank does, and must not hide the others.
+/// Reads each rank in a process of its own: a reader hangs as long as the pages or files of its rank do, and must not
+/// hold up the others.
 class RankReaders {
  public:
   RankReaders(const EvidenceSources& sources, std::chrono::milliseconds time, std::chrono::milliseconds extra_time)
@@ -526,7 +526,7 @@ double quiet_seconds(const control::WorkerStatus& worker) {
   return std::min({since, worker.output_age.value_or(since), worker.heartbeat_age.value_or(since)});
 }
 
-/// Adds what NCCL says; its counts only where no recorder has told more.
+/// Adds NCCL's answer. Its counts are used only where no recorder has told more.
 void add_nccl(hang::Evidence& gathered, const EvidenceSources& sources, Clock::time_point end) {
   NcclAnswer nccl = ask_nccl(sources.nccl, processes_of(gathered.ranks), std::max(end, Clock::now() + kTimeForNccl));
   count(sources.asked, hang::Question::Nccl, nccl.told.empty() ? 0 : 1);
@@ -540,7 +540,7 @@ void add_nccl(hang::Evidence& gathered, const EvidenceSources& sources, Clock::t
 
 hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
   constexpr double kMilliseconds = 1'000;
-  const std::chrono::milliseconds most_time = sources.most_time * 4 / 5;  // the rest is for NCCL and the answer
+  const std::chrono::milliseconds most_time = sources.most_time * 4 / 5;  // the rest: NCCL, answer
   const std::chrono::milliseconds time = std::min(kTimeForRanks, most_time);
   const auto deadline = Clock::now() + time + kTimeForNccl;
   const std::vector<int> recorders = find_recorders(status, sources.recorder_folders);

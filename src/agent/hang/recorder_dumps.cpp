@@ -26,20 +26,20 @@ std::string pipe_of(const std::string& folder, int rank) {
 std::string dump_of(const std::string& folder, int rank) {
   return folder + "/dump_" + std::to_string(rank);
 }
-/// A dump that was there before a question, so that the rank wrote it by itself.
+/// Path of a dump that was there before any question: the rank wrote it by itself.
 std::string own_dump(const std::string& folder, int rank) {
   return folder + "/own_" + std::to_string(rank);
 }
 
-/// The pipe of a recorder that reads; empty: there is none.
+/// Opens the pipe of a recorder that listens; empty: none does.
 UniqueFd open_recorder(const std::string& folder, int rank) {
   UniqueFd pipe(::open(pipe_of(folder, rank).c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   return pipe && ::fstat(pipe.get(), &status) == 0 && S_ISFIFO(status.st_mode) ? std::move(pipe) : UniqueFd();
 }
 
-/// A dump that is awaited. One that is not whole yet, or never will be, takes up to a second to read: it is read again only
-/// after it has changed, and each time later.
+/// A dump that was asked for. One that is not whole yet, or never will be, may take a second to read: so it is read
+/// again only after a change, and after longer and longer pauses.
 class AwaitedDump {
  public:
   AwaitedDump(int rank, const std::string& folder) : rank_(rank), folder_(folder) {}
@@ -72,7 +72,7 @@ class AwaitedDump {
  private:
   using State = std::tuple<ino_t, off_t, time_t, long>;
 
-  /// The rank has made its pipe before it has told anybody where.
+  /// True if we or the owner of the pipe own the file. Only the rank can have made the pipe: nobody else knew where.
   bool is_of_rank(uid_t owner) const {
     struct stat pipe {};
     const bool is_there = ::lstat(pipe_of(folder_, rank_).c_str(), &pipe) == 0;
