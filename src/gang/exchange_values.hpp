@@ -19,7 +19,7 @@ namespace muster::gang {
 /// Contribution of one node.
 struct NodePart {
   NodeRank node;
-  std::string_view address;  ///< where other nodes reach the node; empty: where the workers meet
+  std::string_view address;  ///< where other nodes reach this one; empty: where the workers meet
   std::string_view bytes;    ///< empty, too, if the node contributed nothing
 };
 
@@ -34,8 +34,8 @@ struct NodePlace {
 /// kinds follow the key's name: "are torn on node 3".
 using Merge = std::function<Result<std::string>(const std::vector<NodePart>&)>;
 
-/// Returns why the complete parts do not fit together yet, because some node will contribute again: a sentence
-/// without a full stop. Empty: they can be merged. No attempt starts before.
+/// Finds out whether the complete parts do not fit together yet, because a node will contribute again. Returns the
+/// reason, as a sentence without a full stop; empty: they can be merged. No attempt starts before that.
 using Pending = std::function<std::string(const std::vector<NodePart>&)>;
 
 enum class Phase {
@@ -43,7 +43,7 @@ enum class Phase {
   WhileRunning  ///< contributed again and again while an attempt runs
 };
 
-/// A name under which nodes contribute, and its merge rule. All nodes of a job have the same keys.
+/// A name under which nodes contribute, and the rule that merges their parts. All nodes of a job have the same keys.
 struct ExchangeKey {
   std::string name;
   Phase phase = Phase::BeforeStart;

@@ -9,7 +9,7 @@
 //
 // and, where they apply: `kPhase`; `std::string pending(const std::vector<gang::NodePart>&)`; and
 // `contribute(const StartupFacts&)`, by which the agent contributes before it joins (startup_values.hpp).
-// A text is exchanged as it is, and all else as JSON by its `describe`, unless `Encoding` is specialized.
+// A text is exchanged unchanged, and all else as JSON by its `describe`, unless `Encoding` is specialized.
 
 #include "base/ranks.hpp"
 #include "base/result.hpp"
@@ -74,7 +74,7 @@ gang::ExchangeKey key_of() {
   return key;
 }
 
-/// This node's value, of all nodes or of these.
+/// The contribution of this node to a value of all nodes, or only of `nodes`.
 template <typename Value>
 gang::Contributed contribution_of(const typename Value::Own& own, std::vector<NodeRank> nodes = {}) {
   return {Value::kName, Encoding<typename Value::Own>::write(own), std::move(nodes)};
@@ -89,7 +89,7 @@ template <typename Value>
                         "'" + std::string(Value::kName) + "' of all nodes cannot be read: " + agreed.error().message};
 }
 
-/// Finds the value of all nodes for a start; empty: no node has contributed.
+/// Finds the merged value among those for a start; empty: no node has contributed to it.
 template <typename Value>
 std::optional<typename Value::Agreed> find_agreed(const gang::Exchanged& merged) {
   const auto found = merged.find(Value::kName);

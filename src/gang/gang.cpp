@@ -91,11 +91,11 @@ void Gang::drain() {
   }
 }
 
-/// Before the events that came meanwhile, such as lost links: it may be the reason.
+/// Reports a standstill before the events that came meanwhile, such as lost links: it may be their reason.
 void Gang::note_standstill() {
   if (const auto still = standstill_.note_turn(Clock::now())) {
     queue_.emplace_front(ParticipantEvent(*still));
-    queue_.emplace_front(LeaderEvent(*still));  // of no effect without a leader
+    queue_.emplace_front(LeaderEvent(*still));  // does nothing if this agent does not lead
   }
 }
 
@@ -290,7 +290,7 @@ void Gang::lead_always() {
   });
 }
 
-/// A port that a person has given and that a program other than muster keeps is not waited for: it would not go.
+/// Describes a failure to listen. Does not wait for the port if a person chose it and another program keeps it.
 DialFailed Gang::describe_failure(const ListenFailure& failure) {
   constexpr std::chrono::milliseconds kPortTimeout{10'000};                             // a program that is just ending
   const auto port_timeout = std::min(kPortTimeout, setup_.config.options.timeout / 2);  // before this node gives up
@@ -332,8 +332,8 @@ std::optional<ListenFailure> Gang::lead() {
   return std::nullopt;
 }
 
-/// Without node ranks, the agent that owns the address and gets the port leads. With `IfReached` the agent also
-/// listens if the address is not its own.
+/// Leads, or dials the leader, in a job without node ranks: the agent that owns the address and gets the port leads.
+/// With `IfReached` the agent also listens if the address is not its own.
 void Gang::lead_or_connect() {
   to_leader_.check_is_this_leader([this](bool is_ours) {
     const auto failure = is_ours ? lead() : std::nullopt;
@@ -341,7 +341,7 @@ void Gang::lead_or_connect() {
       say(Level::Info, setup_.config.host_from + " '" + setup_.config.host + "' is this host's own: leading the job");
     }
     if (!is_ours && setup_.lead == Lead::IfReached) {
-      (void)links_.open(setup_.config.port);  // without the port this agent may still find another leader
+      (void)links_.open(setup_.config.port);  // if this fails, the agent may still find another leader
     }
     if (failure && !failure->is_in_use) {
       add(ParticipantEvent(DialFailed{failure->error.message, EndKind::SystemRefused}));

@@ -36,8 +36,8 @@ class NodeActions {
   virtual void act(const PassSignal& wanted) = 0;
   virtual void act(const KillAttempt& wanted) = 0;
   virtual void act(const SuspendNotice& notice) = 0;  ///< to be passed on to the workers
-  virtual void act(const Hung& hung) = 0;             ///< ranks that are to fail, if they are here
-  virtual void act(const StallBegun& stall) = 0;      ///< reported on this node just now
+  virtual void act(const Hung& hung) = 0;             ///< these ranks fail, if they run on this node
+  virtual void act(const StallBegun& stall) = 0;      ///< the job stands still, as this node has just logged
   virtual void act(const StatusQuery& wanted) = 0;    ///< to be answered by an event `StatusReport`
   virtual void act(const StatusReport& status) = 0;   ///< of each node, after an event `StatusQuery`
   virtual void act(const KeepBadNode& wanted) = 0;    ///< on the leader
@@ -51,8 +51,8 @@ class NodeActions {
   virtual void on_gang_closed() = 0;
 };
 
-/// Returns free pages of the heap to the kernel after this turn of `io`, if so many agents are many: handshakes and
-/// facts of thousands take more memory for a moment than their links for good, and fragment the heap.
+/// Returns free heap pages to the kernel after this turn of `io`, if `agents` is large: joins and facts of thousands
+/// take more memory than their links, but only for a moment, and fragment the heap.
 void return_memory(boost::asio::io_context& io, std::size_t agents);
 
 /// Names that are resolved in parallel.
@@ -72,8 +72,8 @@ class Gang : private EventQueue {
   /// Queues an event of this node. It is handled in a later turn of the loop.
   void notify(NodeEvent event);
 
-  /// Names what keeps the agent from leaving: "goodbye of node 4", "the leader at 10.0.0.1:29500". Workers of this
-  /// node are not listed.
+  /// Names what keeps the agent from leaving, but not its own workers: "goodbye of node 4", "the leader at
+  /// 10.0.0.1:29500".
   std::vector<std::string> awaited() const;
 
   /// Contributes to the exchange (`Contributed`). A value for the start is contributed, or contributed again, before
@@ -84,7 +84,7 @@ class Gang : private EventQueue {
   /// Returns the nodes of the attempt by node rank, on the leader once an attempt has started; empty on other nodes.
   std::vector<NodePlace> nodes() const;
 
-  /// "node 17", the node of the attempt that joined last, as the leader of several knows it; else empty.
+  /// Names the node of the attempt that joined last, "node 17"; empty if this agent does not lead several nodes.
   std::string last_to_come() const;
 
  private:
@@ -141,9 +141,9 @@ class Gang : private EventQueue {
 
   LeaderLinks links_;
   LinkToLeader to_leader_;
-  std::string port_holder_;  ///< of the leader's port, when it was last asked for
+  std::string port_holder_;  ///< process that has the leader's port, as last found
   Instant port_held_since_{};
-  std::unique_ptr<OtherLeader> other_leader_;  ///< while this node 0 does not have the leader's address and port
+  std::unique_ptr<OtherLeader> other_leader_;  ///< while this node 0 lacks the leader's address or port
   std::unique_ptr<HostLookUp> look_up_;
 
   boost::asio::steady_timer leader_timer_;

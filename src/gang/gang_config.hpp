@@ -22,7 +22,7 @@
 
 namespace muster::gang {
 
-/// Limits and pauses of restarts. The leader's values count.
+/// Limits of restarts, and pauses before them. Only the leader's values are used.
 struct RestartPolicy {
   int max_restarts = 0;
   std::optional<std::chrono::milliseconds> window;  ///< older restarts do not count; empty: all do
@@ -37,22 +37,22 @@ enum class OnEarlyExit {
   Fail
 };
 
-/// Time at which nodes that arrive while the job runs, and for which there is room, take part.
+/// The time at which the job takes in nodes that arrive while it runs, if it has room for them.
 enum class ScaleUp {
   AtRestart,  ///< with the next restart for another reason
   Now         ///< the job restarts for them
 };
 
-/// Comparison of the nodes when they meet.
+/// The choice whether the nodes are compared when they meet.
 enum class ComparesNodes {
   Auto,      ///< if the job has three nodes or more; the leader's choice counts
-  Strictly,  ///< as Auto, but before the start: a node with a fatal difference does not take part
+  Strictly,  ///< as Auto, but before the start, and without nodes whose differences are fatal
   Never
 };
 
 struct PreflightChoice {
   ComparesNodes compares = ComparesNodes::Auto;
-  bool is_full = false;         ///< this node also tells facts for which it has to look up names and to write files
+  bool is_full = false;         ///< this node also looks up names and writes files to tell more facts
   bool measures_links = false;  ///< the nodes measure the links between them; the leader's choice counts
 
   bool operator==(const PreflightChoice&) const = default;
@@ -63,8 +63,8 @@ enum class Lead {
   Never,             ///< another agent leads
   Always,            ///< this agent has node rank 0
   IfAddressIsLocal,  ///< the agent that owns the address and gets the port leads
-  /// As `IfAddressIsLocal`; and also if no node owns the address, as with a Service or a published port, and an agent of the
-  /// job reaches this agent through it.
+  /// As `IfAddressIsLocal`. If no node owns the address, as with a Service or a published port, the agent leads that
+  /// another agent of the job reaches through it.
   IfReached
 };
 
@@ -80,10 +80,10 @@ struct GangOptions {
   PreflightChoice preflight;
   std::string preflight_command;  ///< each node runs the command of its own option before an attempt; empty: none
   std::chrono::milliseconds preflight_timeout{60'000};  ///< for that command; the leader's counts
-  int node_failures = 0;     ///< after this many failures of its own a node gives its place to another one; 0: never
+  int node_failures = 0;     ///< a spare replaces a node that has failed by itself this often; 0: never
   std::string bad_nodes;     ///< file of nodes that failed by themselves; empty: none
-  std::string machine;       ///< of this node; empty: by the host name
-  std::optional<Lead> lead;  ///< empty: node rank 0 leads, or without ranks the owner of the address
+  std::string machine;       ///< name of this node's machine; empty: the host name is used
+  std::optional<Lead> lead;  ///< empty: node rank 0 leads; without node ranks, the owner of the address
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// Time that ranks may run on after the first exit with 0; empty: no limit.
   std::optional<std::chrono::milliseconds> early_exit_timeout;
@@ -105,11 +105,11 @@ struct GangConfig {
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, if the platform names them
   ExchangeKeys keys;                              ///< equal on all nodes
   std::string waits_for;                          ///< missing inputs of this node; empty: it is ready
-  /// Limit of a leader's links to other nodes and spares, given by its limit of open files.
+  /// Limit of a leader's links to other nodes and spares; its limit of open files allows no more.
   std::size_t most_links = std::numeric_limits<std::size_t>::max();
   int earlier_runs = 0;      ///< runs of the job that this node knows of; the leader's count is used
   std::string last_verdict;  ///< verdict of the last earlier run; empty: unknown
-  /// Sorted ranks of the node in a place, for the leader; empty: only that node knows them.
+  /// The leader's function for the sorted ranks of the node in a place; empty: only that node knows them.
   std::function<std::vector<int>(const Placement&)> ranks_at{};
   JudgeFacts judge_facts{};          ///< empty: nodes are not asked for their facts
   JudgeLinks judge_links{};          ///< empty: nodes do not measure the links between them

@@ -49,7 +49,7 @@ std::string start_of_line(const char* word, int check) {
   return std::string(word) + " " + std::to_string(check);
 }
 
-/// Digits, letters, dots and colons, as numeric addresses have; a zone has a meaning on its own node only.
+/// True for digits, letters, dots and colons of a numeric address. A zone has a meaning only on its own node.
 bool is_link_address(std::string_view text) {
   return !text.empty() && text.size() <= kMostAddressBytes &&
          std::ranges::all_of(text, [](char c) { return is_letter_or_digit(c) || c == '.' || c == ':'; });
@@ -60,12 +60,12 @@ bool is_link_key(std::string_view text) {
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  constexpr int kLeast = 1'024;  // nobody is to connect to a service of the system
+  constexpr int kLeast = 1'024;  // nobody should connect to a service of the system
   const auto port = parse_integer(text, kLeast, std::numeric_limits<std::uint16_t>::max());
   return port ? std::optional(static_cast<std::uint16_t>(*port)) : std::nullopt;
 }
 
-/// "rest", "wait", or "10.0.0.3,7001,KEY".
+/// Reads a step: "rest", "wait", or "10.0.0.3,7001,KEY".
 std::optional<LinkStep> parse_link_step(const std::string& word) {
   if (word == kRestWord || word == kWaitWord) {
     return LinkStep{word == kRestWord ? LinkStep::Kind::Rest : LinkStep::Kind::Listen};
@@ -78,7 +78,7 @@ std::optional<LinkStep> parse_link_step(const std::string& word) {
   return LinkStep{LinkStep::Kind::Connect, parts[0], *port, parts[2]};
 }
 
-/// "120,9400000,0", "silent", or "none". Empty: no such word.
+/// Reads a result: "120,9400000,0", "silent", or "none" (no result). Empty: it is no such word.
 std::optional<std::optional<LinkResult>> parse_link_result(const std::string& word) {
   if (word == kNoneWord) {
     return std::optional<LinkResult>();
@@ -118,7 +118,7 @@ std::optional<std::vector<Item>> parse_words(const std::vector<std::string>& wor
 
 LinkRounds make_link_rounds(std::size_t nodes) {
   constexpr std::size_t kFewest = 3;
-  const std::size_t seats = nodes + nodes % 2;  // one of an odd number rests: its partner is nobody
+  const std::size_t seats = nodes + nodes % 2;  // if `nodes` is odd, one rests: its partner is no node
   const auto log2 = static_cast<std::size_t>(std::bit_width(nodes - 1));
   LinkRounds rounds(std::min({seats - 1, std::max(kFewest, log2), kMostLinkRounds}));
   const std::size_t turning = seats - 1;  // the last seat stays, and the others move on by one

@@ -1,7 +1,7 @@
 #pragma once
 
-// Values of --preflight links: which nodes measure the link between them in which round, and the lines by which the leader
-// asks for that and the nodes answer. Pure; docs/preflight.md describes the check.
+// Values of --preflight links: the rounds in which pairs of nodes measure their link, and the lines by which the
+// leader asks for that and the nodes answer. Pure; docs/preflight.md describes the check.
 
 #include "base/ranks.hpp"
 #include "supervise/job_end.hpp"
@@ -18,12 +18,12 @@
 
 namespace muster::gang {
 
-/// `StatusQuery::number` of these questions, as no agent can ask. A node that does not measure answers with an empty text;
-/// an older version does so, too.
+/// `StatusQuery::number` of the leader's questions about links; agents use other numbers. A node that does not
+/// measure answers with an empty text, and so does an older version.
 inline constexpr int kLinksNumber = std::numeric_limits<int>::max() - 1;
 
-/// The length of a round. The first round begins this long after the agent gets the question: before it, partners connect to
-/// each other. A round is longer than its transfer, because some nodes begin late.
+/// Length of a round, and the pause before the first one, in which partners connect to each other. A round is longer
+/// than its transfer, because some nodes begin late.
 inline constexpr std::chrono::milliseconds kLinkRoundTime{400};
 /// Enough for the pairs of 65,536 nodes.
 inline constexpr std::size_t kMostLinkRounds = 16;
@@ -37,12 +37,12 @@ struct LinkPair {
 };
 using LinkRounds = std::vector<std::vector<LinkPair>>;
 
-/// Pairs of the nodes 0 to `nodes` - 1, two at least, as in a tournament: log2 of their number in rounds, three at least. A
-/// node is in one pair of a round, or rests where the number is odd; no pair meets twice.
+/// Plans rounds for the nodes 0 to `nodes` - 1, as in a tournament. There are log2(`nodes`) rounds, and three at
+/// least. In a round each node is in one pair, except that one rests if their number is odd; no pair meets twice.
 LinkRounds make_link_rounds(std::size_t nodes);
 
 // --- Questions and answers ------------------------------------------------------------------------
-// Each names the check that it belongs to: an answer may come when the next check has begun. A parser returns an empty
+// Each message names its check, because an answer may come when the next check has begun. A parser returns an empty
 // optional for a text that no agent has written.
 
 /// The leader asks a node to listen.
@@ -51,19 +51,19 @@ struct LinkListen {
   std::string address;  ///< of the node, numeric
 };
 
-/// The node listens there for whoever sends this key.
+/// The answer of a node that listens: the port, and the key that its partners have to send.
 struct LinkPort {
   int check = 0;
   std::uint16_t port = 0;
   std::string key;  ///< letters and digits, 32 at most
 };
 
-/// The node cannot do what it was asked, or its user does not want it.
+/// The answer of a node that cannot do what it was asked, or whose user does not want it.
 struct LinkRefusal {
   int check = 0;
 };
 
-/// Part of a node in a round.
+/// The task of a node in one round.
 struct LinkStep {
   enum class Kind {
     Rest,
@@ -71,12 +71,12 @@ struct LinkStep {
     Connect
   };
   Kind kind = Kind::Rest;
-  std::string address{};  ///< to connect to
+  std::string address{};  ///< the partner's, to which this node connects
   std::uint16_t port = 0;
   std::string key{};
 };
 
-/// The leader asks a node to measure, a step in each round.
+/// The leader asks a node to measure: one step for each round.
 struct LinkPlan {
   int check = 0;
   std::vector<LinkStep> steps;
@@ -85,16 +85,16 @@ struct LinkPlan {
 inline constexpr int kMostLinkLatency = 10'000'000;  // microseconds
 inline constexpr int kMostLinkLoss = 1'000'000;      // of a million packets
 
-/// The link of a pair as one of both nodes has measured it. Numbers are not negative.
+/// The link of a pair, as one of the two nodes has measured it. Numbers are not negative.
 struct LinkResult {
   int latency = 0;     ///< the shortest round trip in microseconds; 0: not known
   int throughput = 0;  ///< received, in kbit/s
   int loss = 0;        ///< packets that this node sent again, of a million
-  /// True: there are no numbers, because the partner has not answered this node, which was in time.
+  /// True: this node was in time, but its partner did not answer. Then there are no numbers.
   bool is_silent = false;
 };
 
-/// The node's results; empty in rounds of which it can tell nothing, as it was late or its partner was.
+/// A node's results by round; empty for a round of which it can tell nothing, as it or its partner was late.
 struct LinkResults {
   int check = 0;
   std::vector<std::optional<LinkResult>> rounds;
@@ -113,18 +113,18 @@ std::optional<LinkResults> parse_link_results(std::string_view text);
 
 // --- Judgement ------------------------------------------------------------------------------------
 
-/// Results of a node, as it told them; a number of the rounds names it by its place.
+/// Results as a node has told them. Rounds name this node by its index in the list.
 struct ToldLinks {
   NodeRank node;
   std::string host;
   std::optional<LinkResults> results;  ///< empty: it has not told them, and no pair with it counts
-  std::string kind = {};               ///< of machine: a node of another kind than most is not named
-  std::string address = {};            ///< agents of one address do not measure the link between them
+  std::string kind = {};               ///< kind of machine: a node of another kind than most is never named
+  std::string address = {};            ///< agents with equal addresses share a host, and do not measure their link
 };
 
 struct LinkVerdict {
   std::vector<Outlier> outliers{};  ///< nodes whose links are bad, by their ranks
-  /// Perhaps outliers: all their links are bad, but those between them were not measured.
+  /// Nodes that may be outliers: all their links were bad, but the links between them are not measured yet.
   std::vector<NodeRank> doubtful{};
   std::vector<NodeRank> unknown{};  ///< nodes of which too few links were measured
   std::string mixed{};  ///< "link throughput 0.90 Gb/s on 28 links and 24.00 Gb/s on 36": no single node is the reason

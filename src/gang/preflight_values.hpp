@@ -18,14 +18,14 @@
 
 namespace muster::gang {
 
-/// `StatusQuery::what` by which the leader asks a node for its facts. The node answers when it has read them, with an
-/// empty text if it does not tell them; an older version answers with an empty text, too.
+/// `StatusQuery::what` of the leader's question for a node's facts. A node that does not tell its facts answers with
+/// an empty text, and so does an older version.
 inline constexpr const char* kFactsQuestion = "facts";
 
-/// Of two nodes that differ, nobody knows which is the odd one.
+/// Fewest nodes that are compared: if two nodes differ, nobody knows which one is wrong.
 inline constexpr std::size_t kFewestCompared = 3;
 
-/// The upper one of two in the middle. `values` is not empty.
+/// The median of `values`, which is not empty; of two in the middle the upper one.
 template <typename Value>
 Value median_of(std::vector<Value> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -39,24 +39,24 @@ struct ToldFacts {
   std::string host;
   std::string role;     ///< nodes are compared within their role
   std::string text;     ///< the facts as the node has sent them
-  double asked = 0;     ///< before this time the node had not read its own clock
-  double answered = 0;  ///< after this time the node had read its own clock
+  double asked = 0;     ///< the node reads its own clock later than this
+  double answered = 0;  ///< the node read its own clock before this
 };
 
 struct PreflightVerdict {
   std::vector<Outlier> outliers;  ///< by their ranks
-  /// Nodes with differences by which a job may fail; their `facts` has only these differences.
+  /// Nodes whose differences may make a job fail; their `facts` has only these differences.
   std::vector<Outlier> unfit;
   std::string mixed;  ///< "kernel 5.15 on 40 nodes and 6.1 on 24": large groups differ; empty: none do
 };
 
-/// `StatusQuery::number` by which the leader has a node run its command of --preflight-command, as no agent can ask. The
-/// node answers when that has ended: with `kCommandPassed`, what is wrong in one line, or an empty text if it has no
-/// command; an older version answers with an empty text, too.
+/// `StatusQuery::number` of the leader's question to run the command of --preflight-command; agents use other
+/// numbers. The node answers when the command has ended: with `kCommandPassed`, with one line about what is wrong, or
+/// with an empty text if it has no command. An older version answers with an empty text, too.
 inline constexpr int kCommandNumber = std::numeric_limits<int>::max();
 inline constexpr const char* kCommandPassed = "passed";
 
-/// `StatusQuery::what` beside that number.
+/// The `StatusQuery::what` that goes with `kCommandNumber`.
 struct CommandQuestion {
   int node = 0;  ///< rank of the node that is asked, as far as it is known before the attempt
   int nodes = 1;
@@ -65,7 +65,7 @@ struct CommandQuestion {
 };
 
 std::string to_text(const CommandQuestion& question);
-/// Empty: no leader has written this text.
+/// Reads a question; empty: no leader has written this text.
 std::optional<CommandQuestion> parse_command_question(std::string_view text);
 
 /// A node that failed by itself in an earlier job: a line of the file of --bad-nodes.

@@ -55,7 +55,7 @@ class PlainChannel : public Channel {
 
 namespace {
 
-/// An opaque name that says nothing about the job. Both ends send and expect it.
+/// The identity of the pre-shared key, which says nothing about the job. Both ends send and expect it.
 constexpr std::string_view kIdentity = "muster";
 constexpr const char* kCipher = "TLS_AES_128_GCM_SHA256";
 constexpr std::size_t kRecordBytes = 16'384;
@@ -154,7 +154,7 @@ bool has_key(const SSL_SESSION* session, const GangKey& key) {
   return is_same;
 }
 
-/// Created for the first link. A process has one key and one side, tests have a few.
+/// The context of a key and a side, created for the first link. A process needs only one, tests need a few.
 SSL_CTX* shared_context(const GangKey& key, Side side) {
   struct Known {
     Side side;

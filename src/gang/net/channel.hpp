@@ -17,9 +17,9 @@ enum class Side {
   Agent    ///< dialled; the TLS client
 };
 
-/// One end of a link. Errors have the kind `BadData`, are final, and follow the name of the other end ("has another
-/// token"). After an error only `take_outgoing` may be called: it may return an alert that tells the other end the
-/// cause.
+/// One end of a link. An error is final, has the kind `BadData`, and completes a sentence about the other end ("has
+/// another token"). After an error only `take_outgoing` may be called: it may return an alert that tells the other
+/// end the cause.
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -31,15 +31,15 @@ class Channel {
   /// Queues bytes for the other end until the link is established.
   virtual void send(std::string_view plaintext) = 0;
 
-  /// Returns bytes to write to the wire. Call it after construction and after each call above.
+  /// Returns bytes to be written to the wire. Call it after construction, and after `receive` and `send`.
   virtual std::string take_outgoing() = 0;
 
   /// True once the other end has proved that it has the key. A plain channel is always established.
   virtual bool is_established() const = 0;
 };
 
-/// Creates a channel. Without a key, bytes travel as they are, every dialler is trusted, and OpenSSL is not used. The
-/// key need not outlive the call.
+/// Creates a channel. Without a key, bytes travel unencrypted, everyone who dials is trusted, and OpenSSL is not
+/// used. The key need not outlive the call.
 std::unique_ptr<Channel> make_channel(const GangKey* key, Side side);
 
 // Functions for all files that use OpenSSL.

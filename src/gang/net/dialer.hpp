@@ -17,9 +17,10 @@
 
 namespace muster::gang {
 
+/// The reason for which a leader cannot be reached.
 struct DialFailure {
-  /// From what tells least about the leader to what tells most: if it listens on one of several addresses, the others
-  /// refuse or cannot be reached.
+  /// The later in this list, the more it tells about the leader. If a leader listens on only one of several
+  /// addresses, the others refuse or cannot be reached.
   enum class Kind {
     Other,
     Unreachable,  ///< no route to the machine
@@ -29,7 +30,7 @@ struct DialFailure {
   };
   Kind kind = Kind::Other;
   std::string text;      ///< for the user, such as "connection refused by 10.0.0.1:29500"
-  bool is_here = false;  ///< refused by this host itself
+  bool is_here = false;  ///< refused by this host
 };
 
 struct DialLimits {
@@ -37,8 +38,8 @@ struct DialLimits {
   std::chrono::milliseconds whole{10'000};  ///< name and all addresses
 };
 
-/// Resolves the name again, unless the lookup of the last attempt still runs, and tries its addresses one after the
-/// other. Of several failures it reports the most informative one.
+/// Resolves the name, unless the lookup of the last attempt still runs, and tries its addresses one after the other.
+/// Of several failures it reports the most informative one.
 class Dialer {
  public:
   using Callback = std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;

@@ -115,7 +115,7 @@ void LeaderLinks::turn_away_excess() {
   }
 }
 
-/// Closes one link of too many with a TCP reset, which leaves no state in the kernel.
+/// Closes a link that is one too many, by a TCP reset: so no state is left in the kernel.
 void LeaderLinks::turn_away(LinkId link) {
   const Entry& entry = links_.at(link);
   if (entry.stage != Stage::Leaving) {  // a leaving link was counted, or belonged to the job
@@ -254,7 +254,7 @@ void LinkToLeader::connect() {
   });
 }
 
-/// Node 0 may be on this host, too, where somebody tries a job.
+/// Describes a failed dial, with a hint if node 0 may have to be started on this host, as when somebody tries a job.
 std::string LinkToLeader::describe(const DialFailure& failure) const {
   const bool is_here = follows_ && failure.is_here && !is_loopback(host_);
   return failure.text +

@@ -45,12 +45,12 @@ class LeaderLinks : public LinkOwner {
   /// Listens on the port until destruction. Fails if the port cannot be had.
   std::optional<ListenFailure> open(std::uint16_t port);
 
-  /// Sends to those of the links that still exist; the loss of the others was reported. An admitted link no longer
+  /// Sends to those links that still exist: the loss of the others was reported already. An admitted link no longer
   /// counts against the budget.
   void send(const SendTo& wanted);
   /// Closes the link once everything is sent.
   void drop(LinkId link);
-  /// Logs the last counts of rejected connections and no more after that: the final report of the job is next.
+  /// Logs the last counts of rejected connections, and logs none later: the final report of the job is next.
   void stop_logging();
 
  private:
@@ -104,8 +104,8 @@ class LinkToLeader : public LinkOwner {
 
   /// Calls back once, later: true if the leader's address is one of this machine.
   void check_is_this_leader(std::function<void(bool)> answer);
-  /// For the leader by rank: calls back later, with a remark for people, if the address is not one of this machine. A
-  /// name is resolved in a thread; nothing happens without a thread, or after `forget`.
+  /// Finds out whether the leader's address belongs to another machine, and then calls back with a remark for people.
+  /// For the leader by rank. Resolves a name in a thread; without a thread, or after `forget`, nothing happens.
   void check_is_elsewhere(std::function<void(std::string remark)> on_elsewhere);
   void forget();
   void connect();
@@ -128,7 +128,7 @@ class LinkToLeader : public LinkOwner {
   std::string host_;
   std::string host_from_;  ///< source of the host's name
   std::uint16_t port_;
-  bool follows_;  ///< this node has a rank that does not lead
+  bool follows_;  ///< this node has a rank, and another rank leads
   const GangKey* key_;
   EventQueue& events_;
   Resolver resolver_;

@@ -16,22 +16,22 @@
 
 namespace muster::gang {
 
-// Descriptions of how a link ended. They follow the name of the other end.
+// Descriptions of how a link ended. They complete a sentence about the other end.
 
 /// "closed the connection".
 std::string describe_end(const boost::system::error_code& error);
 
-/// True if the two ends have different tokens: "has another token".
+/// True for "has another token": the two ends have different tokens.
 bool concerns_token(std::string_view why);
 
 /// "sent no join within 2.5 s".
 std::string describe_missing_join(std::chrono::milliseconds limit);
 
-/// Time limit from a connection to its first message, the join. If bytes have arrived that the leader has not read
-/// yet, the limit is extended once more.
+/// Time limit from a connection to its first message, the join. It is extended once if bytes have arrived that the
+/// leader has not had the time to read.
 inline constexpr std::chrono::milliseconds kJoinLimit{10'000};
-/// Send-queue limits for an agent that does not read: control messages; chunks and shared frames; answers to
-/// heartbeats, of which a correct agent sends a few per second at most.
+/// Send-queue limits for an agent that does not read: for control messages; for chunks and shared frames; for answers
+/// to heartbeats, of which a correct agent needs only a few per second.
 inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;
 inline constexpr std::size_t kMostBulkBytes = 2 * kMostValueBytes;
 inline constexpr std::size_t kMostQueuedHeartbeats = 1'000;
@@ -42,13 +42,13 @@ class LinkOwner {
   virtual ~LinkOwner() = default;
 
   virtual void on_message(LinkId link, Message message) = 0;
-  /// Called at most once and last, never from within a call to the link. `why` follows the name of the other end:
-  /// "closed the connection", "has another token".
+  /// The link is lost. Called at most once and last, never from within a call to the link. `why` completes a sentence
+  /// about the other end: "closed the connection", "has another token".
   virtual void on_lost(LinkId link, const std::string& why) = 0;
-  /// On the leader, before the join: the other end has sent something. The link is established if the other end has
-  /// proved that it has the key, or if none is needed.
+  /// The other end has sent something before its join; called only on the leader. The link is established if the
+  /// other end has proved that it has the key, or if there is no key.
   virtual void on_sign(LinkId /*link*/, bool /*is_established*/) {}
-  /// After `close_when_sent`: the connection is closed. Never from within a call to the link.
+  /// The connection is closed, after `close_when_sent`. Never called from within a call to the link.
   virtual void on_closed(LinkId /*link*/) {}
 };
 

@@ -148,7 +148,7 @@ int Listener::accept_one() {
   return 0;
 }
 
-/// Pauses accepting: the connection stays in the kernel's queue, and poll would return at once again.
+/// Pauses accepting: the connection stays in the kernel's queue, so poll would report it again at once.
 void Listener::rest(int error_number) {
   if (!std::exchange(has_warned_, true)) {
     log_warning(system_error("cannot accept connections, trying again every 0.1 s", error_number).message);

@@ -63,8 +63,8 @@ class Listener {
   bool has_warned_ = false;
 };
 
-/// Returns "pid 123 (python3)" if /proc shows the process that has the port. Empty: another user's process, or one in
-/// another container. Scans /proc, which takes tens of milliseconds on a busy machine.
+/// Names the process that has the port, "pid 123 (python3)". Empty: /proc does not show it, because it belongs to
+/// another user or container. Scans /proc, which takes tens of milliseconds on a busy machine.
 std::string describe_port_holder(std::uint16_t port);
 
 }  // namespace muster::gang

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asks at the leader's address, for a node 0 that does not have it, whether another node 0 leads there.
+// Asks whether another node 0 leads at the leader's address, for a node 0 that does not have this address.
 
 #include "gang/net/leader_links.hpp"
 
@@ -15,9 +15,9 @@ namespace muster::gang {
 
 class OtherLeader : private EventQueue {
  public:
-  /// `key` must outlive this object. Joins as node 0 until somebody takes the connection, and logs a leader's refusal.
-  /// This node's own listener, to which a Service leads, knows `incarnation` and drops the link, as a stranger does:
-  /// no refusal is logged then. `remark` is logged behind the refusal, or if none comes at once; empty: none.
+  /// `key` must outlive this object. Joins as node 0 until somebody takes the connection. Logs a leader's refusal and
+  /// `remark`, or only `remark` if no refusal comes at once; empty: none. If a Service leads to this node's own
+  /// listener, that knows `incarnation` and drops the link, as a stranger does: then no refusal comes.
   OtherLeader(boost::asio::io_context& io, const GangConfig& config, const GangKey* key, const std::string& incarnation,
               std::string remark);
   ~OtherLeader() override { link_.give_up(); }

@@ -10,14 +10,14 @@
 
 namespace muster::gang {
 
-/// Send queue of one link. *Bulk* frames may be large in total: chunks of values, and frames that many links share.
+/// Send queue of one link. *Bulk* frames may be large together: chunks of values, and frames that many links share.
 class Outbox {
  public:
   using Frame = std::shared_ptr<const std::string>;
 
   void add(std::string frame);
   void add_bulk(Frame frame);
-  /// Queues a frame before all bulk, but after a partly sent frame.
+  /// Queues a frame before all bulk frames, but after one of them that is partly sent.
   void add_before_bulk(std::string frame);
 
   bool is_empty() const { return first_.empty() && behind_.empty(); }
@@ -29,7 +29,7 @@ class Outbox {
   /// Queued bytes.
   std::size_t bulk() const { return bulk_; }
   std::size_t other() const { return other_; }
-  /// Queued frames that overtake bulk.
+  /// Number of queued frames that overtake bulk frames.
   std::size_t overtaking() const { return overtaking_; }
 
  private:

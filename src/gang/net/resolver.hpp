@@ -20,7 +20,7 @@ namespace muster::gang {
 /// Converts an IPv4-mapped address to IPv4.
 boost::asio::ip::address unmapped(const boost::asio::ip::address& mapped);
 
-/// Returns the address range that usually has one owner: the address itself, or the first 64 bits of an IPv6 address.
+/// Returns the addresses that usually have one owner: an IPv4 address, or the first 64 bits of an IPv6 address.
 std::string source_prefix_of(const boost::asio::ip::address& peer);
 
 /// Resolves names one at a time.
@@ -38,8 +38,8 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// Calls back once, never from within this call, with at least one address and no duplicates, or with a short error
-  /// such as "no such name". Cancels a running lookup, unless it was left and is for the same name.
+  /// Calls back once, never from within this call: with at least one address and no duplicates, or with a short error
+  /// such as "no such name". Cancels a running lookup, but goes on with one for the same name after `leave`.
   void resolve(const std::string& host, Callback callback) { resolve(host, std::move(callback), WithoutThread::Wait); }
 
   /// As `resolve`, for optional information: never calls back if no thread can be started.

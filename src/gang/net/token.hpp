@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads the secret token that a job's agents share, derives the key from it, and proves that a process knows a
-// secret. docs/gang.md says where a token comes from. Computes checksums, since OpenSSL has one door.
+// Reads the secret token that a job's agents share, derives a key from it, and proves that a process knows a secret.
+// docs/gang.md says where a token comes from. Computes checksums, too, because only this folder uses OpenSSL.
 
 #include "base/result.hpp"
 
@@ -14,8 +14,8 @@
 namespace muster::gang {
 
 inline constexpr std::size_t kLeastTokenBytes = 16;
-/// Size of the random tokens of `muster token`: an attacker who records a handshake can try tokens offline without
-/// limit.
+/// Size of the random tokens of `muster token`. It is this large because an attacker who records a handshake can try
+/// out tokens without limit.
 inline constexpr std::size_t kGoodTokenBytes = 32;
 inline constexpr std::size_t kMostTokenBytes = std::size_t{64} << 10U;
 

@@ -9,10 +9,10 @@
 namespace muster::gang {
 namespace {
 
-/// More than any job has agents: a flood of joins must not fill the memory.
+/// Limit of remembered agents, more than any job has: a flood of joins must not fill the memory.
 constexpr std::size_t kMostIncarnations = 100'000;
 constexpr std::size_t kLeastSpares = 16;
-/// More workers than any job has; their count fits an int.
+/// Limit of a job's workers, more than any job has; their count fits an int.
 constexpr int kMostSlots = 100'000'000;
 
 }  // namespace
@@ -30,7 +30,7 @@ bool Admission::admit(const Joined& arrived, Instant now) {
     refuse(arrived.link, reason);
     return false;
   }
-  if (gang_.state == LeaderState::Finishing) {  // of the job that follows under the same name
+  if (gang_.state == LeaderState::Finishing) {  // it may belong to the next job of the same name
     refuse(arrived.link, "the job has ended, and its leader is leaving", /*may_retry=*/true);
     return false;
   }
@@ -62,7 +62,7 @@ std::string Admission::objection(const Join& join) const {
   return {};
 }
 
-/// True if the job would have too many workers with those of this node.
+/// True if this node's workers would make the job's count too large.
 bool Admission::is_too_much(const Join& join) const {
   return gang_.config.job.total_slots && join.node.slots > *gang_.config.job.total_slots - gang_.roster.seated_slots();
 }

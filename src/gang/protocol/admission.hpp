@@ -21,19 +21,19 @@ class Admission {
 
   /// Adds an agent that joins. False: it is refused.
   bool admit(const Joined& arrived, Instant now);
-  /// Gives it a seat, or lets it claim or wait for one, or refuses it. True: it has got a seat.
+  /// Gives the agent a seat, or lets it claim or wait for one, or refuses it. True: it got a seat.
   bool place(LinkId link, Instant now);
   /// Seats the spares on free seats: first on their own rank, then on any. A spare that is not ready gets a seat only
   /// if the job needs it.
   void seat_spares();
-  /// True if a ready spare that is not barred can have this seat.
+  /// True if a ready spare, not barred by --node-failures, can have this seat.
   bool has_spare_for(int seat) const;
   /// The spares that can have this seat, or a free one.
   std::vector<LinkId> spares_for(int seat) const;
   /// Handles an agent without a seat in this attempt.
   void keep_or_refuse(LinkId link, Instant now);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
-  /// The holder of the seat is alive: refuses all claimants.
+  /// The holder of a claimed seat is alive: refuses all agents that claim its seat.
   void settle_claims(int seat);
   /// Tells spares whether the job runs. If it has not started, they may look for another leader after a loss.
   void notify_spares(std::vector<LinkId> spares, bool does_job_run);
@@ -42,7 +42,7 @@ class Admission {
 
   /// The spares that would get a seat if the job restarted now.
   std::vector<LinkId> newcomers() const;
-  /// Several newcomers cause one restart: the first ones wait for a last call, unless the job is then complete.
+  /// Several newcomers cause one restart: the first ones wait for others in a last call, unless the job is complete.
   void note_newcomers(Instant now);
   void cancel_newcomers_call() { newcomers_call_.cancel(); }
   std::optional<Instant> newcomers_call_end() const { return newcomers_call_.end(); }

@@ -15,13 +15,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Time for killing, for a stalled console and for a slow machine.
+/// Added to the limit for a stop: time for killing, for a stalled console and for a slow machine.
 constexpr std::chrono::seconds kStopMargin{60};
 constexpr std::size_t kPastAttempts = 10;
 /// After this many similar failures in a row a warning says that a restart hardly helps.
 constexpr int kHopeless = 3;
 
-/// Removes the worker's output from an end that is sent with the urgent stop; the finish carries it.
+/// Removes the output lines from an end that is sent with an urgent stop: the later finish has them.
 std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
   if (end && end->first_failure) {
     end->first_failure->last_lines.clear();
@@ -30,7 +30,7 @@ std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
   return end;
 }
 
-/// The end of what the first failure wrote, for the report of a job that goes on.
+/// The end of the first failure's output, for the report of a job that goes on.
 std::vector<std::string> last_lines_of(const std::optional<Failure>& failure) {
   std::vector<std::string> lines = failure ? failure->last_lines : std::vector<std::string>();
   lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kPastLines)));
@@ -40,7 +40,7 @@ std::vector<std::string> last_lines_of(const std::optional<Failure>& failure) {
   return lines;
 }
 
-/// "rank 1 on node 0 (node-a), exit code 1 | ValueError: x", for others that may have failed first.
+/// Describes other failures that may have been first: "rank 1 on node 0 (node-a), exit code 1 | ValueError: x".
 std::vector<std::string> describe_others(const OtherFailures& others) {
   std::vector<std::string> described;
   for (const Failure& other : others.listed) {
@@ -55,8 +55,8 @@ std::vector<std::string> describe_others(const OtherFailures& others) {
   return described;
 }
 
-/// "node 1 was asked to stop (SIGTERM)", or "muster stop on node 1 (user 1000, pid 4711)". A job of one node needs no name
-/// for it, and for a signal there the text is empty.
+/// Names the request: "node 1 was asked to stop (SIGTERM)", or "muster stop on node 1 (user 1000, pid 4711)". A job
+/// of one node does not name its node; the text is empty if a signal stops it.
 std::string describe_request(const GangState& gang, const Member& member, const StopFromAgent& request) {
   const auto seat = member.seat ? std::to_string(*member.seat) : "";
   const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
@@ -151,8 +151,8 @@ void AttemptEnd::name_first_failure() {
   gang_.attempt.note_ending(describe_failure(*first), std::move(end));
 }
 
-/// Counts the attempt against a node if the node itself, and not the program on it, has ended it. A loss counts from three
-/// nodes on: of two, it does not show which one was out of reach.
+/// Counts the attempt against a node if the node itself, and not its program, has ended it. A lost node counts only
+/// in jobs of three nodes or more: of two nodes, nobody knows which one was out of reach.
 void AttemptEnd::count_node_failure() {
   const Verdict verdict = gang_.attempt.end_without_restart().verdict;
   if (suspension_.is_noticed() || (verdict != Verdict::Failed && verdict != Verdict::Lost)) {
@@ -178,7 +178,7 @@ void AttemptEnd::count_node_failure() {
   }
 }
 
-/// Empty: not known, or that node is gone.
+/// The node of the attempt that has this rank; empty: not known, or the node is gone.
 std::optional<NodeRank> AttemptEnd::node_of_rank(int rank) const {
   for (const LinkId link : gang_.attempt.nodes()) {
     const Member* const member = gang_.roster.find(link);
@@ -211,7 +211,7 @@ void AttemptEnd::rest(Instant now) {
   }
 }
 
-/// False: the attempts make no progress, and the job has ended.
+/// Counts a restart. False: the attempts make no progress, and the job has ended.
 bool AttemptEnd::count_restart(Instant now) {
   const Instant::duration ran = gang_.attempt.ran(now);
   gang_.restart_decider.judge(gang_.attempt.first_failure(), gang_.attempt.made_progress(), ran);

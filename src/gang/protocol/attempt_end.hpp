@@ -21,10 +21,10 @@ class AttemptEnd {
   AttemptEnd(GangState& gang, Admission& admission, Rendezvous& rendezvous, Suspension& suspension, Goodbye& goodbye)
       : gang_(gang), admission_(admission), rendezvous_(rendezvous), suspension_(suspension), goodbye_(goodbye) {}
 
-  /// Stops all nodes at once. What follows is decided when no process of the attempt is alive. `reason`: what
-  /// the nodes are told; empty: the reason of `end`.
+  /// Stops all nodes at once. Only when no process of the attempt is alive is it decided what follows. `reason` is
+  /// told to the nodes; empty: the reason of `end`.
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
-  /// `what`: of `Suspension`.
+  /// Ends the attempt because of a suspension; `what` is a text of `Suspension`.
   void end_suspended(const std::string& what, Instant now, EndKind kind = EndKind::Suspended);
   /// Ends the workers as after a failure, although nothing has failed: newcomers take part in the next attempt.
   void scale_up(Instant now);
@@ -32,24 +32,24 @@ class AttemptEnd {
   void stop_by_request(const Member& asked, const StopFromAgent& request, Instant now);
   /// A person who asks again ends the grace of all nodes.
   void hurry(const Member& asked, int signal, Instant now);
-  /// The workers are ending, and are to have no more time than this.
+  /// Shortens the grace on all nodes, whose workers are ending already.
   void limit_grace(const StopFromAgent& request);
-  /// The workers are ending, and no other attempt follows.
+  /// Makes this the end of the job: the workers are ending already, and no other attempt follows.
   void end_without_restart(JobEnd end, Instant now);
   /// A process of a node has exited with 0.
   void note_success(LinkId link, const Succeeded& succeeded, Instant now);
   /// A node has ended, or is lost. When it was the last one, the next attempt is prepared or the job ends.
   void after_an_end(Instant now);
 
-  /// Sends what the nodes have brought together. What cannot be merged ends the job, because another attempt would
+  /// Sends the values that the nodes have merged. If a merge has failed, the job ends: the next attempt would
   /// contribute the same.
   void carry_out(const ExchangeOutcome& outcome, Instant now);
 
   /// True if the job has a replacement for the node, or may be smaller.
   bool can_continue_without(LinkId link, Instant now) const;
-  /// True when nodes should have said long ago that their workers have ended.
+  /// True if some nodes should have reported the end of their workers long ago.
   bool is_stop_overdue(Instant now) const { return gang_.state == LeaderState::Stopping && now >= stop_deadline_; }
-  /// Returns the nodes for which `is_stop_overdue` is true, and gives them some more time.
+  /// Returns the nodes that should have reported long ago, and gives them some more time.
   std::vector<LinkId> take_late_nodes(Instant now);
 
   void on_tick(Instant now);

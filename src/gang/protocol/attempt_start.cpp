@@ -39,7 +39,7 @@ std::vector<int> AttemptStart::leave_out_unready(Instant now) {
   return seats;
 }
 
-/// Verdict of the attempt before, or of the run before.
+/// Verdict of the previous attempt, or before the first one that of the previous run.
 std::string AttemptStart::last_verdict() const {
   if (gang_.record.past_attempts.empty()) {
     return gang_.config.last_verdict;
@@ -61,7 +61,7 @@ std::vector<NodeName> AttemptStart::names_of_nodes() const {
   return names;
 }
 
-/// Names the nodes that take part although they have failed as often as --node-failures says, or in an earlier job.
+/// Logs which nodes take part although they failed as often as --node-failures says, or in an earlier job.
 void AttemptStart::name_bad_nodes() {
   NodeFailures& failures = gang_.node_failures;
   const auto nodes = failures.has_barred() || failures.has_listed() ? gang_.attempt.nodes().size() : 0;

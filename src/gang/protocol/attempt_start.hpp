@@ -38,7 +38,7 @@ class AttemptStart {
   Admission& admission_;
   Rendezvous& rendezvous_;
   Goodbye& goodbye_;
-  std::set<std::string> said_;  ///< lines about nodes of earlier jobs
+  std::set<std::string> said_;  ///< lines that were logged about nodes that failed in earlier jobs
 };
 
 }  // namespace muster::gang

@@ -39,21 +39,21 @@ class CurrentAttempt {
   std::vector<std::string> deciding_roles() const;
   /// A process has exited with 0 by itself. It may be reported after a failure that it has caused.
   void note_success(NodeRank node, const std::string& host, const Succeeded& worker);
-  /// Returns who of the failed rank's role left first, if the failure shows only that a peer was gone.
+  /// Returns the worker of the failed rank's role that left first, if the failure only shows that a peer was gone.
   std::optional<EarlyLeaver> left_before(const Failure& failure) const;
   bool has_succeeded() const { return not_succeeded_ == 0; }
 
   /// The attempt ends because of this failure, the first one as far as is known.
   void note_first_failure(Failure failure) { first_failure_ = std::move(failure); }
-  /// Takes the first failure from those that are known, for an attempt that ended for another reason.
+  /// Chooses the first failure of an attempt that ended for another reason.
   void take_first_failure();
-  /// Records the first failure of a node, before it learned of the end. Called again when the node has ended, now
-  /// with the last output lines.
+  /// Records a node's first failure, which happened before the node learned of the end. Called again when the node
+  /// has ended: then it has the last output lines.
   void note_failure(Failure failure);
   /// Records the further failures of a node that has ended.
   void note_other_failures(OtherFailures others) { other_failures_.add(std::move(others)); }
-  /// Determines the first failure when the attempt is over: the likeliest of all nodes' first failures. Clocks of
-  /// nodes are not compared: each node that had not learned of the end yet knew only of its own failures.
+  /// Determines the first failure when the attempt is over: the likeliest of the nodes' first failures. Clocks of
+  /// different nodes are not compared: until it learned of the end, each node knew only of its own failures.
   void rank_failures();
   const std::optional<Failure>& first_failure() const { return first_failure_; }
   const OtherFailures& other_failures() const { return other_failures_; }
@@ -62,7 +62,7 @@ class CurrentAttempt {
     erred_.insert(ranks.begin(), ranks.end());
     have_all_erred_ = have_all_erred_ && static_cast<int>(ranks.size()) >= slots;
   }
-  /// False if a rank ended otherwise, such as with 143 after its handler had saved.
+  /// False if a rank ended in another way, such as with 143 after its handler had saved.
   bool have_all_erred() const { return have_all_erred_; }
   std::vector<int> erred_after_notice() const { return {erred_.begin(), erred_.end()}; }
 

@@ -84,7 +84,7 @@ void Departures::part_with(LinkId link, const std::string& why, Instant now) {
   parts_.goodbye.dissolve_if_alone();
 }
 
-/// The node itself is not the reason if it was asked to leave, its memory was used up, or this node stood still.
+/// Notes a loss. Its reason is empty if the node was asked to leave, ran out of memory, or this node stood still.
 void Departures::note_loss(LinkId link, const std::string& why, Instant now) {
   const Member* const member = gang_.roster.find(link);
   if (member != nullptr && !member->has_ended) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Takes nodes out of the job that are silent, late, sent away or lost. Part of the leader: pure.
+// Takes nodes out of the job that are silent, late, lost, or sent away. Part of the leader: pure.
 
 #include "gang/protocol/admission.hpp"
 #include "gang/protocol/attempt_end.hpp"
@@ -18,14 +18,14 @@
 
 namespace muster::gang {
 
-/// Finds the agents that are silent for a heartbeat timeout. This process may have been stopped itself, and the messages of
-/// the others be unread: a look that comes late does not count the time since it was due, and an agent is silent only if
-/// it is so a moment later, too.
+/// Finds agents that have been silent for a heartbeat timeout. Their messages may be unread because this process was
+/// stopped: so a look that comes late does not count the delay, and an agent is silent only if a second look, a
+/// moment later, finds the same.
 class SilenceCheck {
  public:
   SilenceCheck(std::chrono::milliseconds heartbeat_timeout, Instant now) : timeout_(heartbeat_timeout), next_(now) {}
 
-  /// The silent ones; empty: none, or it is not time to look.
+  /// Returns the silent agents; empty: there are none, or it is too early to look.
   std::vector<LinkId> look(Roster& roster, Instant now);
   Instant next() const { return next_; }
 
@@ -60,9 +60,9 @@ class Departures {
   /// The link is gone. `why` follows "it": "closed the connection".
   void note_lost_link(LinkId link, const std::string& why, Instant now);
   void disconnect(LinkId link, const std::string& why, Instant now);
-  /// The agent ends with `end`; "node 3, gpu-3 (10.0.0.4), left: it <why>".
+  /// Ends an agent with `end`, and logs "node 3, gpu-3 (10.0.0.4), left: it <why>".
   void send_away(LinkId link, JobEnd end, const std::string& why, Instant now);
-  /// Removes a member. None of its processes of the attempt is alive, or the fence covers them.
+  /// Removes a member. None of its processes runs any more, or the fence waits until that is certain.
   void release(LinkId link, const std::string& why, Instant now);
 
  private:

@@ -15,7 +15,7 @@ namespace muster::gang {
 
 namespace {
 
-/// Smaller values are not compressed: that is not worth the leader's time.
+/// Size from which values are compressed: smaller ones are not worth the leader's time.
 constexpr std::size_t kLarge = std::size_t{16} << 10U;
 
 }  // namespace
@@ -101,7 +101,7 @@ std::vector<Message> to_messages(Value value) {
   return messages;
 }
 
-/// Null: there is none of this name.
+/// Finds a key; null: no key has this name.
 const ExchangeKey* find_key(const ExchangeKeys& keys, const std::string& name) {
   const auto at = std::ranges::find(keys, name, &ExchangeKey::name);
   return at == keys.end() ? nullptr : &*at;
@@ -255,7 +255,7 @@ std::string ExchangeServer::missing(LinkId link) const {
 
 // --- Contributions ------------------------------------------------------------------------------
 
-/// True for a value of an attempt that is over or without this node: it was on its way when the attempt ended.
+/// True for a value of an attempt that is over or has no such node: it was sent before the attempt ended.
 bool ExchangeServer::is_late(const Contributor& from, const ValueId& id) const {
   return id.round && (nodes_.empty() || id.attempt != attempt_ || !from.rank);
 }

@@ -26,8 +26,8 @@ class ExchangeClient {
   std::string objection(const std::string& key, std::size_t size) const;
   bool is_before_start(const std::string& key) const;
 
-  /// Keeps a value for the start, in place of the key's earlier one, for each leader that this agent joins. Returns
-  /// the messages for the leader that it has joined already; an unchanged value is not sent again.
+  /// Keeps a value for the start, in place of the key's earlier one, for each leader that this agent may join.
+  /// Returns the messages for the present leader; an unchanged value is not sent again.
   std::vector<Contribute> keep(const std::string& key, const std::string& bytes);
   std::vector<std::string> names() const;
   /// A new link is up. Returns the messages that follow the join.
@@ -36,8 +36,8 @@ class ExchangeClient {
   /// Contributes to the next round of the key. `nodes` is sorted; empty: all of the attempt.
   std::vector<Contribute> contribute(const std::string& key, std::string bytes, std::vector<NodeRank> nodes);
 
-  /// Takes a chunk of a merged value and returns the value of a completed round. A value for a start is kept for it.
-  /// Errors follow the leader's name.
+  /// Takes a chunk of a merged value, and returns the value when its round is complete. A value for a start is kept
+  /// until then. Errors complete a sentence about the leader.
   [[nodiscard]] Result<std::optional<Value>> take(const Merged& merged);
 
   /// An attempt starts here. Returns the values that were merged for it.
@@ -68,7 +68,7 @@ struct Delivery {
   std::vector<LinkId> links;
   std::vector<Merged> chunks;
 };
-/// The node broke the protocol: its link is to be closed. `why` follows its name.
+/// The node broke the protocol: its link is to be closed. `why` completes a sentence about the node.
 struct Violation {
   LinkId link = kOwnLink;
   std::string why;
@@ -77,9 +77,9 @@ struct Violation {
 using ExchangeOutcome = std::variant<Delivery, Violation, Error>;
 using ExchangeOutcomes = std::vector<ExchangeOutcome>;
 
-/// The leader's side of the exchange. A value for the start is kept until its link closes or it is contributed again,
-/// and merged for each attempt. A value of a running attempt belongs to a *round* of its key. The round is over when
-/// all nodes of the attempt, or the listed ones, have contributed; then its parts are dropped.
+/// The leader's side of the exchange. It keeps a value for the start until the link closes or the value is
+/// contributed again, and merges it for each attempt. A value of a running attempt belongs to a *round* of its key. A
+/// round is over when all nodes of the attempt, or the listed ones, have contributed; then its parts are dropped.
 class ExchangeServer {
  public:
   explicit ExchangeServer(ExchangeKeys keys, std::size_t most_held = kMostHeldBytes)
@@ -87,11 +87,11 @@ class ExchangeServer {
 
   /// An agent has joined that will contribute under these keys before the start.
   void add(LinkId link, const std::vector<std::string>& promised);
-  /// The agent is gone, and its contributions are dropped. Rounds that waited for it alone are over.
+  /// The agent is gone: drops its contributions. Ends the rounds that waited only for this agent.
   ExchangeOutcomes forget(LinkId link);
   ExchangeOutcomes take(LinkId link, const Contribute& contribute);
 
-  /// Names what the agent has not contributed yet, or contributes again: "'ports'". Empty: it can start.
+  /// Names the keys whose values the agent still has to contribute, "'ports'". Empty: the agent can start.
   std::string missing(LinkId link) const;
 
   /// Returns why these nodes cannot start yet; see `Pending`.
@@ -103,7 +103,7 @@ class ExchangeServer {
   /// The attempt is over: its rounds are dropped.
   void end();
 
-  /// Bytes that are stored or announced, and not merged.
+  /// Bytes that are stored or announced, and not merged yet.
   std::size_t held() const { return held_; }
 
  private:

@@ -12,8 +12,8 @@ namespace muster::gang {
 
 using Instant = std::chrono::steady_clock::time_point;
 
-/// Time that an agent stays after a final error of its inputs, such as a wrong rank table, to report the reason: a
-/// leader to nodes that are on their way, other agents to their leader.
+/// Time that an agent stays after its inputs have failed for good, such as by a wrong rank table, to tell the reason:
+/// a leader tells nodes that are on their way, other agents tell their leader.
 inline constexpr std::chrono::seconds kTimeToTellWhy{5};
 
 inline double seconds_of(std::chrono::nanoseconds duration) {

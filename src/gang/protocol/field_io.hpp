@@ -16,7 +16,7 @@
 
 namespace muster::gang::fields {
 
-/// Quotes the start of an offending value for an error.
+/// Quotes the beginning of a wrong value for an error.
 std::string quote(const json::value& value);
 
 /// Parses JSON that nests no deeper than any description. Fails with `BadData`.
@@ -114,7 +114,7 @@ class Writer {
   std::string_view tail_;
 };
 
-/// Keeps the first error; fields read after it do not matter.
+/// Reads fields, and keeps the first error; fields that are read after an error do not matter.
 class Reader {
  public:
   Reader(const json::object& object, std::string path, std::string& error)
@@ -288,7 +288,7 @@ class Reader {
 };
 // NOLINTEND(misc-no-recursion)
 
-/// The form of a value that is no member of another: an object, or a list of objects.
+/// Reads and writes a value that is not a member of another one: an object, or a list of objects.
 template <typename T>
 struct FormOf {
   static constexpr Object kKind{};

@@ -42,9 +42,9 @@ struct GangState {
   /// Adds the leader's record of the whole job.
   JobEnd recorded(JobEnd given) const;
   JobEnd end_of(const Failure& failure) const;
-  /// `why`: the nodes' values cannot be merged.
+  /// The end of a job whose nodes' values cannot be merged, because of `why`.
   static JobEnd end_of(const Error& why);
-  /// Counts a failure of a node by itself, and tells all nodes when it is suspect. `reason`: see `Suspect`.
+  /// Counts a failure against a node, and tells all nodes if it makes the node suspect. `reason`: see `Suspect`.
   void note_node_failure(NodeRank rank, const NodeName& name, std::string reason);
   /// Has a suspect node kept for later jobs, with --bad-nodes.
   void keep_bad_node(NodeRank rank, const NodeName& name);
@@ -63,11 +63,11 @@ struct GangState {
   /// True if another attempt may follow.
   bool can_start_again() const;
 
-  /// The leader's own address at which the other nodes reached it, whatever name or service led them to it. A job of
-  /// one node uses the configured host.
+  /// The leader's own address at which the other nodes have reached it, even if a name or a service led them to it. A
+  /// job of one node uses the configured host.
   std::string workers_address(const std::vector<LinkId>& nodes) const;
-  /// The nodes with their addresses. A node whose job is over may have left, and has none. A peer that came over
-  /// loopback is on this machine and gets the leader's address.
+  /// The nodes with their addresses. A node that has left has none. A peer that connected over loopback is on this
+  /// machine, and gets the leader's address.
   std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
 
   GangConfig config;

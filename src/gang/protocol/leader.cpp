@@ -153,8 +153,8 @@ void Leader::take(LinkId link, const InputStatus& preparing, Instant now) {
   rendezvous_.follow_readiness(link, now);
 }
 
-/// Handles a node that waited for its inputs in vain. A replacement would wait for the same file, so the job ends,
-/// unless it can do without the node: a spare, or a node above the minimum.
+/// Ends the job because a node's inputs have failed: a replacement would wait for the same file. Only sends the node
+/// away if the job can do without it: a spare, or a node above the minimum.
 void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant now) {
   Member& member = *gang_.roster.find(link);
   const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
@@ -173,8 +173,9 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
   }
 }
 
-/// Sends a node away that differs in what the job needs, with --preflight strict, or fails --preflight-command, if a spare
-/// can have its seat or the job may be smaller. Else the job ends; where it may have spares, after a last call for one. True: it has sent one.
+/// Sends away a node that is unfit by --preflight strict or --preflight-command, if a spare can have its seat or the
+/// job may be smaller. True: it has sent one away. Otherwise the job ends, after a last call for a spare if it may
+/// have one.
 bool Leader::leave_out_unfit(Instant now) {
   const std::vector<UnfitNode> unfit = preflight_.unfit();
   if (gang_.state != State::Rendezvous) {
@@ -209,7 +210,7 @@ std::string Leader::describe_other_unfit(const std::vector<UnfitNode>& unfit) co
   return names.empty() ? "" : "; also unfit: " + join(names, ", ") + more;
 }
 
-/// With --node-failures, gives the seat of a node that has failed too often to a spare. True: it has sent a node away.
+/// Gives a spare the seat of a node that failed as often as --node-failures says. True: it has sent a node away.
 bool Leader::replace_barred(Instant now) {
   if (!gang_.node_failures.has_barred() || gang_.config.job.total_slots) {
     return false;
@@ -387,7 +388,7 @@ void Leader::take(LinkId /*link*/, const SuspendRequested& asked, Instant now) {
   }
 }
 
-/// A worker that has failed since the notice counts as failed.
+/// Withdraws a notice. A worker that has failed since the notice then counts as failed.
 void Leader::withdraw_notice(Instant now) {
   if (!suspension_.is_noticed() || gang_.state != State::Running) {
     return;

@@ -16,9 +16,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::chrono::seconds kProgressInterval{30};
-/// Least time between two lines about new reasons for which the leader is not reached.
+/// Least time between two lines about new reasons why the leader cannot be reached.
 constexpr std::chrono::seconds kReasonPause{2};
-/// Most reasons that one agent prints.
+/// Limit of the reasons that one agent prints.
 constexpr std::size_t kMostReasons = 8;
 
 /// Hashes a seed, so that results differ for each agent and each dial (the finaliser of splitmix64).
@@ -189,7 +189,7 @@ std::string LeaderLiveness::describe_unanswered(Instant now) const {
   return "did not answer for " + whole_seconds(now - confirmed_);
 }
 
-/// Before it admits the agent, the leader may be busy with thousands of joins, and nothing is at stake.
+/// Silence after which the leader is lost; longer before it admits the agent: it may have thousands of joins to do.
 milliseconds LeaderLiveness::silence_limit() const {
   return is_admitted_ ? heartbeat_timeout_ : std::max<milliseconds>(heartbeat_timeout_, kJoinTimeout);
 }

@@ -17,6 +17,7 @@
 
 namespace muster::gang {
 
+/// Times the dials of an agent to its leader, and describes why they fail.
 class ConnectRetry {
  public:
   /// `seed` differs for each agent, so that agents do not dial in step.
@@ -27,11 +28,11 @@ class ConnectRetry {
   /// Brings the deadline forward to `moment`, if that is earlier.
   void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
-  /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one; users
-  /// see each reason once, and not several at a time.
+  /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is new: users see
+  /// each reason once, and new ones not all at once.
   std::optional<LogLine> on_failure(const DialFailed& failed, Instant now);
-  /// Notes that the last dial was accepted but not answered. The description keeps earlier failures, because the deadline may
-  /// come while an attempt to connect still runs.
+  /// Notes that the last dial was accepted, but nobody answered. Keeps the description of earlier failures, because
+  /// the deadline may come while the next attempt to connect still runs.
   void on_silence() {
     last_failure_ +=
         std::string(last_failure_.empty() ? "" : "; at last ") + "somebody took the connection and does not answer";
@@ -54,7 +55,7 @@ class ConnectRetry {
   std::chrono::milliseconds timeout_;
   std::string last_failure_;
   std::set<std::string> told_;  ///< reasons that were printed
-  Instant told_at_;             ///< when the last of them was
+  Instant told_at_;             ///< when the last reason was printed
   bool leads_ = false;
   int dials_ = 0;
   Instant since_;
@@ -63,7 +64,7 @@ class ConnectRetry {
   std::optional<Instant> dial_at_;
 };
 
-/// The number in the form of `Join::incarnation`.
+/// Formats the number as `Join::incarnation`.
 std::string incarnation_of(std::uint64_t number);
 
 // Decides for an agent when to send heartbeats to the leader, and after which silence the leader is lost.
@@ -75,15 +76,15 @@ class LeaderLiveness {
   void on_link(Instant now);
   /// The leader has admitted this node, with its heartbeat timeout.
   void on_admitted(double heartbeat_timeout_seconds, Instant now);
-  /// The leader is lost, and the next one does not know this node.
+  /// The leader is lost. The next one has to admit this node first.
   void forget() { is_admitted_ = false; }
   void on_heard(Instant now) { last_heard_ = now; }
   /// The leader answered the oldest unanswered heartbeat.
   void on_answer();
-  /// Time after the last message of this node when the leader may start without it; 0: it never does.
+  /// The time after this node's last message when the leader may start without it; 0: the leader never does.
   void on_start(double orphan_limit_seconds);
   void heartbeat_soon(Instant now);
-  /// Brings the next heartbeat forward: what this node has to tell may soon be the last that is heard of it.
+  /// Brings the next heartbeat forward, because it may be the last one that this node can send.
   void hurry(Instant now);
 
   std::chrono::milliseconds heartbeat_timeout() const { return heartbeat_timeout_; }
@@ -92,13 +93,13 @@ class LeaderLiveness {
   /// True when a heartbeat is due; schedules the next one.
   bool take_heartbeat(Instant now);
 
-  /// Moment from which the leader may start the next attempt without this node. The leader counts from the last
-  /// message it got from this node, which is not before the last heartbeat that it answered was sent.
+  /// The moment from which the leader may start the next attempt without this node. The leader counts from this
+  /// node's last message, and this node from the heartbeat that was answered last, which is never later.
   Instant must_be_gone() const;
-  /// Time that workers may live after the leader's loss; empty: no limit.
+  /// Time that the workers may live after the loss of the leader; empty: no limit.
   std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
 
-  /// Describes the leader's silence, to follow its name; empty: the leader is not lost.
+  /// Completes a sentence about a leader that is silent too long; empty: the leader is not lost.
   std::string silence(Instant now) const;
   std::string describe_unanswered(Instant now) const;
 

@@ -47,8 +47,8 @@ void LeaderLink::on(const LinkDown& down, Instant now) {
   }
 }
 
-/// Dials again, as nothing has been started: the leader may come back, or another one may replace it. A spare of a
-/// running job is lost with its leader.
+/// Dials again if nothing has been started: the leader may come back, or another one replace it. A spare of a running
+/// job is lost together with its leader.
 void LeaderLink::seek(const std::string& why, Instant now) {
   if (liveness_.is_admitted()) {
     const auto heartbeat_timeout = membership_.config.options.heartbeat_timeout;

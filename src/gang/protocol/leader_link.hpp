@@ -33,24 +33,24 @@ class LeaderLink {
   void take(const Refused& refused, Instant now);
   void take(const Heartbeat& beat, Instant now);
 
-  /// Closes the link, which counts as lost. `why` follows "the leader": "sent a start that is too old".
+  /// Closes the link, as if it were lost. `why` completes "the leader": "sent a start that is too old".
   void cut_off(std::string why, Instant now);
-  /// The inputs failed: without a leader, there is only a moment left to tell one.
+  /// This node's inputs have failed: gives a search for a leader only a moment more, to tell one of it.
   void give_up_soon(Instant now);
   /// An attempt is started here. After `orphan_limit_seconds` without this node the leader may start another one; 0: it
   /// never does.
   void note_start(double orphan_limit_seconds) { liveness_.on_start(orphan_limit_seconds); }
   void heartbeat_soon(Instant now) { liveness_.heartbeat_soon(now); }
 
-  /// The moment from which the leader may start an attempt without this node; `max`: it never does.
+  /// The moment from which the leader may start an attempt without this node; `max`: it never does that.
   Instant must_be_gone() const;
   std::optional<Instant> next_wake() const;
-  /// Empty in a job of one node.
+  /// The lease that this node's guard has to enforce; empty in a job of one node.
   Lease lease() const;
   /// An id that differs for each agent and each dial.
   std::string incarnation() const { return connect_retry_.incarnation(); }
 
-  /// Sends one if it is due, with this node's memory.
+  /// Sends a heartbeat, with the memory use of this node, if one is due.
   void send_heartbeat(Instant now);
   void seek(const std::string& why, Instant now);
   void lose(const std::string& why, Instant now);
@@ -64,8 +64,8 @@ class LeaderLink {
   Standstill standstill_;
   NodeMemory leaders_memory_;
   bool is_spare_ = false;
-  bool runs_without_us_ = false;      ///< a spare of a job that has been started
-  std::string lost_while_spare_;      ///< reason; empty: it has its leader or a seat, or has had no leader yet
+  bool runs_without_us_ = false;      ///< true for a spare: the job has been started
+  std::string lost_while_spare_;      ///< reason of the loss; empty: not lost while it was a spare
   Instant gone_by_ = Instant::max();  ///< set when the leader is lost and continues without this node
 };
 

@@ -18,9 +18,9 @@
 
 namespace muster::gang {
 
-/// Budget for links that have not joined, that wait for a taken seat, or that linger after the last message. Links
-/// are grouped by *source prefix*: an IPv4 address, or the first 64 bits of an IPv6 one. The newest links have not
-/// had the time to send anything: they count as active.
+/// Budget for links that have not joined, that wait for a taken seat, or that close after the last message. Links are
+/// grouped by *source prefix*: an IPv4 address, or the first 64 bits of an IPv6 one. The newest links count as
+/// active, because they have not had the time to send anything.
 class LinkBudget {
  public:
   /// Trust in a link by what it has sent. Less trusted links are closed first.
@@ -40,12 +40,12 @@ class LinkBudget {
   bool contains(LinkId link) const { return links_.contains(link); }
   std::size_t size() const { return links_.size(); }
 
-  /// A node of the job has a link from this prefix: one more link from there counts as known.
+  /// Notes that a node of the job has a link from this prefix: one more link from there counts as known.
   void note_member(const std::string& source_prefix);
   void forget_member(const std::string& source_prefix);
 
-  /// Returns the link to close; empty: the budget suffices. Chooses the least trusted link of the prefix with the
-  /// most links if they exceed its share, otherwise of all links that are not known; among equals the oldest.
+  /// Returns the link to close; empty: the budget suffices. If a prefix has more links than its share, chooses among
+  /// those of the largest one, otherwise among links that are not known: the least trusted, then the oldest.
   std::optional<LinkId> excess() const;
 
  private:
@@ -64,7 +64,7 @@ class LinkBudget {
 
   Turn turn_of(const std::string& name, const SourcePrefix& source_prefix) const;
   static Rank rank_of(LinkId link, const Entry& entry);
-  /// Ends the grace of the oldest of the newest links after another one has come.
+  /// Makes the oldest of the newest links an ordinary one, because another link has come.
   void age();
   /// Changes a link and its rank.
   void change_link(LinkId link, Entry& entry, const auto& change);
@@ -81,32 +81,31 @@ class LinkBudget {
 
 // Logs rejected connections: a few one by one, then their number. Pure.
 
-/// Neither a flood nor a probe that connects every few seconds may fill the log.
+/// Limits the lines about rejected connections: a flood, or a probe every few seconds, must not fill the log.
 class RejectedConnectionLog {
  public:
   /// Counts a rejected connection. Returns what to log at once, such as "refused a connection from 10.0.0.7: it
   /// closed the connection"; empty: that, or enough of its kind, has been logged.
   std::string note(const std::string& address, const std::string& why, Instant now);
-  /// Counts a connection that is reported elsewhere, or not at all.
+  /// Counts a rejected connection for the summary only: it gets no line of its own.
   void count(const std::string& address, Instant now);
 
   /// When the summary is due.
   std::optional<Instant> next_wake() const { return until_; }
   /// Returns the counts of the current span, "refused 48,211 connections from 1 address (10.0.0.7) in 30 s"; empty:
-  /// too few for a line. The next connection opens a new span, which is longer as long as each one has something to
-  /// report.
+  /// they are too few for a line. The next connection opens a new span, which is longer if this one had a line.
   std::string summary(Instant now);
 
  private:
   std::string describe(Instant now) const;
 
-  std::set<std::string> named_;                   ///< addresses with reasons
-  std::map<std::string, std::size_t> by_reason_;  ///< their number per reason
+  std::set<std::string> named_;                   ///< addresses with reasons, of which a line was logged
+  std::map<std::string, std::size_t> by_reason_;  ///< number of addresses that were logged for each reason
   std::chrono::seconds span_{30};
   Instant since_;
   std::optional<Instant> until_;  ///< empty: no connection was counted
   std::size_t refused_ = 0;
-  std::map<std::string, std::size_t> by_address_;  ///< of the first addresses
+  std::map<std::string, std::size_t> by_address_;  ///< count of each address, for the first addresses
 };
 
 }  // namespace muster::gang

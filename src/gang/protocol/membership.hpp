@@ -23,6 +23,7 @@ enum class ParticipantState {
   Left
 };
 
+/// Holds what one agent knows of its own place in the gang.
 struct Membership {
   explicit Membership(GangConfig given);
 
@@ -30,10 +31,10 @@ struct Membership {
   /// Returns `end` with the number of the present attempt.
   JobEnd in_this_attempt(JobEnd end) const;
 
-  /// Sends it if there is a link.
+  /// Sends the message if there is a link.
   void send(Message message);
   void say(Level level, std::string text);
-  /// The job is over for this agent.
+  /// Ends the job for this agent.
   void leave(JobEnd end);
 
   GangConfig config;
@@ -43,7 +44,7 @@ struct Membership {
   bool is_linked = false;
   bool has_run = false;  ///< an attempt was started: from then on a lost leader is lost for good
   int attempt = 0;
-  std::optional<JobEnd> known_end;  ///< reported if the leader sends no more
+  std::optional<JobEnd> known_end;  ///< what to report if the leader sends no end
   ParticipantActions actions;
 };
 

@@ -28,8 +28,8 @@ inline constexpr std::size_t kMostEndpoints = 512;
 /// Encodes a message. Texts are made valid UTF-8 and are shortened to fit the limits.
 std::string encode(const Message& message);
 
-/// Returns the facts as the other end of a link decodes them: valid UTF-8, short, single lines. Send and compare them
-/// in this form only. The facts of a job of one node, which are never sent, stay unchanged.
+/// Returns the facts in the form in which the other end of a link decodes them: valid UTF-8, short, single lines.
+/// Send and compare them only in this form. A job of one node sends none, and its facts stay unchanged.
 JobFacts normalized(JobFacts job);
 
 /// Decodes a message. Fails with `BadData`, naming the field that is missing, of the wrong type or out of range.

@@ -23,8 +23,8 @@ struct Integer {
 };
 struct Seconds {};
 struct Flag {};
-/// A text of up to `most` bytes. A single-line text has no control characters, because texts of other machines reach
-/// terminals.
+/// A text of up to `most` bytes. A single-line text has no control characters, because terminals show texts of other
+/// machines.
 struct Text {
   std::size_t most = 0;
   bool is_line = true;
@@ -56,7 +56,7 @@ template <typename Kind>
 struct Nullable {
   Kind kind;
 };
-/// An object whose members have any names, in this order; the first of one name counts.
+/// An object with any member names; their order is kept. If a name occurs twice, the first one is used.
 template <typename Kind>
 struct Members {
   Kind item;
@@ -79,7 +79,7 @@ inline constexpr Integer kPort{0, 65'535};
 inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
 inline constexpr Optional<Integer> kRareExitCode{kExitCode};
-/// A missing kind, or one that does not belong to the verdict, leaves the verdict alone.
+/// If the kind is missing or does not fit the verdict, only the verdict is used.
 inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Unfit)}};
 inline constexpr Optional<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
@@ -239,7 +239,7 @@ void describe(auto& io, NodeFacts& node) {
   io("machine", node.machine, kRareName);
 }
 
-/// A join of another protocol version is read up to here: it is refused for its version.
+/// Reads a join of another protocol version only up to the version, for which it is then refused.
 void describe(auto& io, Join& join) {
   io("protocol", join.protocol, kNumber);
   io("version", join.version, kName);
@@ -369,7 +369,7 @@ void describe(auto& io, Waiting& waiting) {
   io("progress", waiting.progress, kSentence);
 }
 
-/// Without the ports, which the nodes exchange separately.
+/// Writes a placement without its ports, because the nodes exchange these separately.
 void describe(auto& io, Placement& placement) {
   io("attempt", placement.attempt, kNumber);
   io("restarts", placement.restarts, kRareNumber);

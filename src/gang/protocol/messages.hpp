@@ -28,7 +28,7 @@ struct LogLine {
 
 // Values travel in chunks, so that a large one fits the frames and delays no other message. Pure.
 
-/// A part of a value. The chunks of a value are consecutive: a link carries one value at a time.
+/// A part of a value. A link carries one value at a time, chunk by chunk.
 struct Chunk {
   ValueId id;                       ///< `nodes` is set in the first chunk only
   std::size_t size = 0;             ///< of the whole value
@@ -87,8 +87,8 @@ struct InputStatus {
   int exit_code = 0;      ///< not 0: the wait failed, and the job ends with this code
 };
 
-/// Shows that the agent is alive; the leader answers with the same message. Each tells its own node's memory, which
-/// tells the other why it was lost.
+/// Shows that the agent is alive; the leader answers with its own. Each has its node's memory use, which may explain
+/// later why the node was lost.
 struct Heartbeat {
   MemoryUse memory{};
 };
@@ -99,7 +99,7 @@ struct Failed {
   Failure failure;
 };
 
-/// This agent got a signal: it leaves, or the job ends.
+/// This agent got a signal: the agent leaves, or the job ends.
 struct StopFromAgent {
   int signal = 0;
   bool is_urgent = false;                                 ///< a person asks again: all grace ends
@@ -141,7 +141,7 @@ struct Waiting {
   std::string progress;  ///< one sentence without a full stop
 };
 
-/// A chunk of a merged value. Values for a start precede it.
+/// A chunk of a merged value. The values for a start are sent before it.
 struct Merged {
   Chunk chunk;
 };

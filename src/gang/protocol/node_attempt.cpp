@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A loss is logged once: with the end, if it ended the job.
+/// The reason, unless it will be logged with the end of the job: a loss is logged only once.
 std::string unlogged_reason(const JobEnd& end, const std::string& reason) {
   return end.verdict == Verdict::Lost ? std::string() : reason;
 }
@@ -91,8 +91,8 @@ void NodeAttempt::on(const AttemptOver& over) {
   membership_.send(std::move(message));
 }
 
-/// A person who repeats a request means "now". Schedulers send theirs to every node, so the same signal here and there
-/// is one request.
+/// Handles a stop signal. A person who repeats a request means "now". A scheduler signals every node, so a signal
+/// that came here and elsewhere is one request.
 void NodeAttempt::on(const StopSignal& stop) {
   const bool is_known = self_signal_ || (signal_elsewhere_ && signal_elsewhere_ != stop.signal);
   const bool is_urgent = is_known && is_from_keyboard(stop.signal);
@@ -122,8 +122,8 @@ void NodeAttempt::on(const WorkSaved& saved) {
   }
 }
 
-/// The node that watches the job reports a hang even if its own workers have ended. The leader knows whether the attempt
-/// still runs.
+/// Reports a hang, as node 0 does, even if this node's own workers have ended: only the leader knows whether the
+/// attempt still runs.
 void NodeAttempt::on(const Hung& hung) {
   if (membership_.state == ParticipantState::Running || membership_.state == ParticipantState::Over) {
     membership_.send(Hung{membership_.attempt, hung.why, hung.ranks});

@@ -1,7 +1,7 @@
 #pragma once
 
-// Decides about the attempt that runs on one node: what the leader is told of its workers, and when they are ended.
-// Part of the participant: pure.
+// Decides about the attempt on one node: what the leader is told about the workers, and when they are ended. Part of
+// the participant: pure.
 
 #include "gang/protocol/membership.hpp"
 
@@ -34,10 +34,10 @@ class NodeAttempt {
   void begin(int attempt);
   /// The workers are started.
   void run(StartAttempt start);
-  /// Tells the leader that no process was started. Only after a signal that the leader did not know of.
+  /// Tells the leader that no process was started. Only used after a signal of which the leader did not know.
   void skip();
-  /// The leader is lost, for good, and `why` is a sentence about that. Workers live at most for `most_grace`; empty: for
-  /// their own grace.
+  /// The leader is lost for good; `why` is a sentence about that. The workers live for `most_grace` at most; empty:
+  /// for their own grace.
   void end_without_leader(const std::string& why, std::optional<std::chrono::milliseconds> most_grace);
 
   /// True if this agent got a signal that ends the job.
@@ -50,9 +50,9 @@ class NodeAttempt {
   Membership& membership_;
   std::optional<Failure> local_failure_;
   std::optional<int> self_signal_;       ///< signal that this agent got before the leader knew
-  std::optional<int> signal_elsewhere_;  ///< for which the leader ends the job
+  std::optional<int> signal_elsewhere_;  ///< signal to another agent, for which the leader ends the job
   int urgent_stops_ = 0;
-  bool are_workers_gone_ = false;  ///< of the attempt, which is not over yet
+  bool are_workers_gone_ = false;  ///< no process of the attempt is left, but the attempt is not over yet
 };
 
 }  // namespace muster::gang

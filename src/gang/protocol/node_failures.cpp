@@ -26,7 +26,7 @@ const NodeName* NodeFailures::node(NodeRank rank) const {
 bool NodeFailures::note(NodeRank rank, const NodeName& name, std::string reason) {
   Suspect& failed = failed_[name.key];
   if (!failed.reasons.empty() && failed.reasons.back() == reason) {
-    return false;  // of another agent of the same machine
+    return false;  // another agent of the same machine has reported it
   }
   failed.node = rank;
   failed.host = name.host;

@@ -13,13 +13,13 @@
 
 namespace muster::gang {
 
-/// Names a node from one attempt to the next, whatever its rank, and when its agent comes again.
+/// The names by which a node is known again: in the next attempt with another rank, or when its agent comes back.
 struct NodeName {
   std::string host;
   std::string machine;  ///< empty: not known
   std::string key;      ///< equal for the same node
 };
-/// A pod has the name of another one before it on any machine, but not its address.
+/// Finds the names of a node. A later pod may get the name of an earlier one on any machine, but not its address.
 NodeName name_of(const Member& member);
 
 /// A node that was lost during an attempt.
@@ -28,6 +28,7 @@ struct NodeLoss {
   std::string why;  ///< "closed the connection"; empty: the node itself is not the reason
 };
 
+/// Counts which nodes have failed by themselves, and has the list of earlier jobs.
 class NodeFailures {
  public:
   /// Number of failures from which a node is suspect.
@@ -43,24 +44,24 @@ class NodeFailures {
   const NodeName* node(NodeRank rank) const;
 
   void note_loss(NodeLoss loss) { losses_.push_back(std::move(loss)); }
-  /// The losses of nodes in this attempt. If several nodes are lost at once, one cause is probably behind all of them.
+  /// Nodes that were lost in this attempt. If several are lost at once, one cause is probably behind all of them.
   const std::vector<NodeLoss>& losses() const { return losses_; }
 
   /// Counts a failure: "in attempt 0 (lost: it closed the connection)". True: from now on the node is suspect.
   bool note(NodeRank rank, const NodeName& name, std::string reason);
-  /// Null: it has not failed.
+  /// Finds the failures of a node; null: it has not failed.
   const Suspect* find(const NodeName& name) const;
   /// "it has failed by itself in attempt 0 (...) and in attempt 1 (...)"; empty: the node is not suspect.
   std::string describe(const NodeName& name) const;
   /// True if it has failed as often as --node-failures says: another node is to have its seat.
   bool is_barred(const NodeName& name) const;
   bool has_barred() const { return has_barred_; }
-  /// Null: no earlier job has listed it.
+  /// Finds a node in the list of earlier jobs; null: it is not listed.
   const BadNode* find_listed(const NodeName& name) const;
   bool has_listed() const { return !listed_.empty(); }
-  /// Another node has its seat, or it takes part again. It has failed.
+  /// Notes that another node has the seat of this failed one, or that this one takes part again.
   void set_left_out(const NodeName& name, bool is_left_out) { failed_.at(name.key).is_left_out = is_left_out; }
-  /// At most `kMostSuspects`.
+  /// The suspect nodes and those that were left out, `kMostSuspects` at most.
   std::vector<Suspect> suspects() const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps what a node's heartbeats tell of its memory: the kernel may end all its processes at once, and then nobody is
-// left there to report that. Pure.
+// Keeps what a node's heartbeats tell about its memory: if the kernel kills all processes there at once, nobody is
+// left to report it. Pure.
 
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/messages.hpp"
@@ -15,8 +15,8 @@ class NodeMemory {
  public:
   void note(const MemoryUse& use, Instant now);
 
-  /// Follows the words about a lost node: "; its memory group was at 63.8 GiB of 64.0 GiB 0.4 s before". Empty: neither
-  /// was it near its limit, nor has the kernel killed one of its processes since the first heartbeat.
+  /// Completes the sentence about a lost node: "; its memory group was at 63.8 GiB of 64.0 GiB 0.4 s before". Empty:
+  /// the memory was not near its limit, and the kernel has killed no process there since the first heartbeat.
   std::string describe(Instant now) const;
 
  private:

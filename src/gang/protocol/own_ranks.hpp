@@ -1,6 +1,6 @@
 #pragma once
 
-// Decides what a node may speak of: its own ranks, and the first node of hangs. Part of the leader: pure.
+// Decides what a node may report: only on its own ranks, and hangs only as node 0. Part of the leader: pure.
 
 #include "gang/protocol/gang_state.hpp"
 
@@ -9,20 +9,20 @@
 
 namespace muster::gang {
 
-/// Tells the user once for each node that something is left out.
+/// Ignores other reports of a node, and tells the user so once for each node.
 class OwnRanks {
  public:
   /// The state outlives it.
   explicit OwnRanks(GangState& gang) : gang_(gang) {}
 
-  /// A node speaks of its own processes alone: the others' are healthy for all that it knows.
+  /// True if the rank belongs to the node. It may report only on its own: it cannot know that others are not healthy.
   bool is_of(LinkId link, GlobalRank rank);
-  /// Node 0 watches the attempt for hangs.
+  /// True for node 0, which watches the attempt for hangs.
   bool is_watcher(LinkId link);
-  /// The failure with the node's own name; empty: it is another node's.
+  /// The failure, with the node's real name; empty: the failed rank belongs to another node.
   std::optional<Failure> own_failure(LinkId link, Failure failure);
   OtherFailures own_failures(LinkId link, const OtherFailures& failures);
-  /// Each line of a node costs one on every console, so a node has a number of them for each minute.
+  /// True if the node may still send lines this minute: each one is printed on every console.
   bool may_announce(LinkId link, Instant now);
 
  private:

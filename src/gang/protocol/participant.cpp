@@ -31,7 +31,7 @@ ParticipantActions Participant::on(const ParticipantEvent& event, Instant now) {
   return std::exchange(membership_.actions, {});
 }
 
-/// Each event has one part that it concerns, or is handled here.
+/// Passes an event to the one part that it concerns, or handles it here.
 void Participant::pass(const auto& event, Instant now) {
   if constexpr (requires { attempt_.on(event); }) {
     attempt_.on(event);
@@ -42,7 +42,7 @@ void Participant::pass(const auto& event, Instant now) {
   }
 }
 
-/// A lease is renewed at each turn, and a little later than the next heartbeat is due: one wake-up does for both.
+/// The lease is renewed at each turn. It is due a little after the next heartbeat: one wake-up does for both.
 std::optional<Instant> Participant::next_wake() const {
   const auto event = link_.next_wake();
   const auto limit = lease().limit;
@@ -100,8 +100,8 @@ void Participant::handle(const InputsChanged& inputs, Instant /*now*/) {
   }
 }
 
-/// The leader tells all nodes. Without a leader, the join reports the failure if a leader is found soon: the leader's
-/// node may have the same failure, and then it exits.
+/// Reports that the inputs have failed: the leader tells all nodes. Without a leader, waits a moment for one, whose
+/// join then reports it: the leader's node may have failed likewise and exit soon.
 void Participant::handle(const InputsFailed& failed, Instant now) {
   std::optional<JobEnd>& end = membership_.known_end;
   if (end) {
@@ -113,7 +113,7 @@ void Participant::handle(const InputsFailed& failed, Instant now) {
   membership_.send(InputStatus{failed.why, end->exit_code});
 }
 
-/// Before the gang is complete no process runs that could save anything.
+/// Tells the leader. Without one, leaves at once: no process runs yet that could save anything.
 void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
   if (state() == State::Connecting && !request.is_withdrawn) {
     membership_.leave(membership_.in_this_attempt(
@@ -123,7 +123,7 @@ void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
   membership_.send(request);
 }
 
-/// Without a leader only the status of this node is known.
+/// Answers for this node only if there is no leader to ask the others.
 void Participant::handle(const StatusQuery& wanted, Instant now) {
   membership_.is_linked ? membership_.send(wanted) : take(wanted, now);
 }

@@ -24,8 +24,8 @@ namespace muster::gang {
 ///
 ///   Left: told the end, gave up, lost the leader, or stopped by a signal
 ///
-/// It passes each event to its parts, which share Membership: LeaderLink has what concerns the leader's presence,
-/// NodeAttempt what concerns the workers. What concerns both, or the exchange, it decides itself.
+/// It passes each event to one of its parts, which share Membership: LeaderLink handles the leader's presence, and
+/// NodeAttempt the workers. It handles itself what concerns both, or the exchange.
 class Participant {
  public:
   using State = ParticipantState;
@@ -43,7 +43,7 @@ class Participant {
 
   /// Returns how long the workers may live until the next call. Empty in a job of one node.
   Lease lease() const { return link_.lease(); }
-  /// This process has handled something, be it for the leader: its lease counts from now.
+  /// This process has handled an event, its leader's or its own: the lease is counted from now.
   void note_turn(Instant now) { last_turn_ = now; }
 
   /// Names what it waits for: "the leader at 10.0.0.1:29500". Empty while its own workers are alive, and when it has

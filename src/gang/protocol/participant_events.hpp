@@ -22,11 +22,11 @@ struct LinkUp {
 /// `why` is a complete description: "connection refused by 10.0.0.1:29500".
 struct DialFailed {
   std::string why;
-  std::optional<EndKind> end{};       ///< where a later attempt cannot succeed; else empty
-  bool is_own_port = false;           ///< this agent leads, and cannot have the port
+  std::optional<EndKind> end{};       ///< if a later attempt cannot succeed either; otherwise empty
+  bool is_own_port = false;           ///< this agent wants to lead, and cannot get the port
   std::optional<Instant> last_try{};  ///< when the port is given up, if before the timeout
 };
-/// `why` follows "the leader": "closed the connection".
+/// `why` completes a sentence about the leader: "closed the connection".
 struct LinkDown {
   std::string why;
 };

@@ -11,7 +11,7 @@ namespace {
 
 /// Number of the question for facts. StatusQuestions counts its own from 1.
 constexpr int kFactsNumber = 0;
-/// More than any node tells. A longer text is no answer, and is not kept.
+/// Limit of the facts of a node, more than any has. A longer text does not count as an answer, and is not kept.
 constexpr std::size_t kMostToldBytes = 4'096;
 
 constexpr const char* kDiffers = "differs from the others";
@@ -35,7 +35,7 @@ void Preflight::note_joined(LinkId link, Instant now) {
   }
 }
 
-/// Facts may have changed since the attempt before. A node that has not answered yet is not asked again.
+/// Asks for facts again, which may have changed since the last attempt; not a node that has not answered yet.
 void Preflight::begin_attempt() {
   if (attempt_ != gang_.attempt.number()) {
     attempt_ = gang_.attempt.number();
@@ -119,7 +119,7 @@ void Preflight::on_tick(Instant now) {
   if (gang_.state == LeaderState::Running && !is_strict_) {
     (void)judge(gang_.attempt.nodes());
     if (!is_open_) {
-      answers_.clear();  // of thousands of nodes it is much
+      answers_.clear();  // takes much memory for thousands of nodes
     }
   }
 }
@@ -134,7 +134,7 @@ std::optional<Instant> Preflight::next_wake() const {
   return wake;
 }
 
-/// With --preflight strict, the nodes that failed in an earlier job.
+/// Finds the nodes that failed in an earlier job, which --preflight strict leaves out.
 std::vector<UnfitNode> Preflight::find_listed() const {
   const bool is_asked =
       gang_.config.options.preflight.compares == ComparesNodes::Strictly && gang_.node_failures.has_listed();
@@ -185,7 +185,8 @@ bool Preflight::comparison_holds_back(Instant now) {
   return true;
 }
 
-/// After the command of --preflight-command, which may load the network. A node with bad links is unfit with --preflight strict alone.
+/// True while the start waits for the check of links, which follows the command: that may load the network. Only
+/// --preflight strict makes a node with bad links unfit.
 bool Preflight::links_hold_back(Instant now) {
   if (links_.holds_back(now)) {
     return true;
@@ -214,7 +215,7 @@ std::vector<UnfitNode> Preflight::unfit() const {
   return found;
 }
 
-/// When all have answered or had their time; empty: all have answered.
+/// The end of the wait for answers: when all have answered or had their time; empty: all have answered.
 std::optional<Instant> Preflight::end_of_delay(const std::vector<LinkId>& nodes) const {
   std::optional<Instant> end;
   for (const LinkId link : nodes) {
@@ -263,7 +264,7 @@ PreflightVerdict Preflight::judge(const std::vector<LinkId>& nodes) {
   return verdict;
 }
 
-/// Puts the differences of a node in its facts and its links together.
+/// Joins the differences of a node in its facts and in its links.
 void Preflight::record_outliers(const std::vector<LinkId>& nodes) {
   std::map<NodeRank, Outlier> all;
   for (const std::vector<Outlier>& outliers : {by_facts_, links_.outliers(nodes)}) {
@@ -282,7 +283,7 @@ void Preflight::record_outliers(const std::vector<LinkId>& nodes) {
   }
 }
 
-/// By its seat while the attempt has not begun, as other lines do then.
+/// Describes how a node differs. Before the attempt begins, the node is named by its seat, as in other lines.
 std::string Preflight::describe(const Outlier& outlier, const std::vector<LinkId>& nodes, bool has_begun) const {
   const LinkId link = nodes.at(static_cast<std::size_t>(outlier.node.value));
   return (has_begun ? describe_node(outlier.node, outlier.host) : describe_seat(*gang_.roster.find(link))) +
@@ -304,7 +305,7 @@ void Preflight::tell(const std::vector<Outlier>& outliers, const std::vector<Lin
   }
 }
 
-/// Those that have not answered in time, or that cannot or may not tell.
+/// Logs which nodes did not answer in time, or cannot or may not tell their facts.
 void Preflight::name_silent(const std::vector<LinkId>& nodes) {
   for (const LinkId link : nodes) {
     const auto answer = answers_.find(link);

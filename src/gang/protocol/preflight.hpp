@@ -18,20 +18,20 @@
 
 namespace muster::gang {
 
-/// Compares nothing without `GangConfig::judge_facts`. Each attempt is judged. Nothing waits for that: the nodes are asked a
-/// moment after the start, and judged once all have answered, or `kMostWait` later those that have, and all once more
-/// when the last one has. With --preflight strict the nodes are asked when they join and before each restart, and
-/// `holds_back` waits for their answers, and then for those about the command of --preflight-command and
-/// about links.
+/// Compares the nodes of each attempt; needs `GangConfig::judge_facts`. Nothing waits for it: the nodes are asked a
+/// moment after the start. They are judged once all have answered; if some have not after `kMostWait`, the others are
+/// judged then, and all again after the last answer. With --preflight strict the nodes are asked when they join and
+/// before each restart, and `holds_back` waits for these answers, then for those about --preflight-command and about
+/// links.
 class Preflight {
  public:
-  /// Between a start and the question: neither the join nor the start of workers pays for it.
+  /// Pause between a start and the question: it must not delay the join or the start of workers.
   static constexpr std::chrono::milliseconds kPause{250};
   /// Limit of the wait for an agent that does not answer.
   static constexpr std::chrono::seconds kMostWait{10};
-  /// Limit of the wait for an agent that does not answer, from the question on, if the start waits for the answer.
+  /// Limit of the wait for an agent that does not answer, from the question on, if the start has to wait.
   static constexpr std::chrono::seconds kMostDelay{5};
-  /// Limit of the nodes that are named in an attempt.
+  /// Limit of the nodes that are named in one attempt.
   static constexpr std::size_t kMostNamed = 16;
 
   /// The state outlives it.
@@ -41,20 +41,20 @@ class Preflight {
   /// Takes the answer to the question. False: the report answers another one.
   bool take(LinkId link, const StatusReport& report, Instant now);
   void forget(LinkId link);
-  /// Something has happened: an attempt may have started, or the last answer may have come.
+  /// Follows an event: an attempt may have started, or the last answer may have come.
   void follow(Instant now);
   void on_tick(Instant now);
   std::optional<Instant> next_wake() const;
 
-  /// True while the next attempt may not start: a node has not answered yet, or one is unfit.
+  /// True while the next attempt may not start, because a node has not answered yet or is unfit.
   bool holds_back(Instant now);
   /// The unfit nodes among those that have seats; empty: all are fit.
   std::vector<UnfitNode> unfit() const;
-  /// True during a last call, which begins with the first call of this function: a spare may come for the seat of the unfit
-  /// node.
+  /// True during a last call for a spare that may have the seat of the unfit node. The first call of this function
+  /// begins the last call.
   bool awaits_spare(Instant now);
 
-  /// "driver 570.86 (580.95)", how the agent's node differs from the others; empty: it does not, or this is not known.
+  /// The difference of the agent's node from the others, "driver 570.86 (580.95)"; empty: none, or none known.
   std::string difference_of(LinkId link) const;
 
  private:
@@ -85,10 +85,10 @@ class Preflight {
   std::optional<Instant> asks_at_;  ///< when the nodes of the attempt are asked
   bool is_open_ = false;            ///< the attempt is judged, or judged again, when all have answered
   std::optional<Instant> due_;      ///< when the nodes are judged next
-  std::vector<Outlier> by_facts_;   ///< of the last judgement
+  std::vector<Outlier> by_facts_;   ///< outliers of the last judgement
   std::map<LinkId, std::string> differences_;
   std::set<std::string> said_;
-  std::vector<LinkId> passed_;  ///< nodes that may start together
+  std::vector<LinkId> passed_;  ///< nodes that may start together, as the last check found
   std::vector<UnfitNode> unfit_;
   PreflightCommand command_;
   PreflightLinks links_;

@@ -9,19 +9,19 @@
 namespace muster::gang {
 namespace {
 
-/// More than a node says: a code, and a line of 200 bytes.
+/// Limit of an answer, more than a node needs: an exit code, and a line of 200 bytes.
 constexpr std::size_t kMostReasonBytes = 400;
 
-/// Lines that all nodes get. The reason of the end names the first node.
+/// Limit of the nodes that are named to all nodes. The reason of the end names the first one anyway.
 constexpr std::size_t kMostNamedBad = 16;
-/// Stands for the answer of an agent whose host runs the command by another one.
+/// Stands for the answer of an agent if another agent of its host runs the command.
 constexpr const char* kRunByAnother = "by another";
 
 bool is_bad(const std::string& answer) {
   return !answer.empty() && answer != kCommandPassed && answer != kRunByAnother;
 }
 
-/// True if the command has found something: it ended by an exit code other than the shell's for a command that is missing.
+/// True if the command has found a fault: its exit code is not one by which a shell reports that it cannot run it.
 bool shows_node_fault(const std::string& answer) {
   constexpr std::string_view kEnded = "the preflight command ended with exit code ";
   return answer.starts_with(kEnded) && !answer.substr(kEnded.size()).starts_with("126") &&
@@ -79,7 +79,7 @@ bool PreflightCommand::holds_back(Instant now) {
   return !unfit_.empty();
 }
 
-/// A node may have become bad in the attempt before. One whose command still runs is not asked again.
+/// Runs the command again, because a node may have become bad in the attempt before; but not where it still runs.
 void PreflightCommand::begin_attempt() {
   if (attempt_ == gang_.attempt.number()) {
     return;
@@ -93,7 +93,7 @@ void PreflightCommand::begin_attempt() {
   has_only_grown_ = false;
 }
 
-/// Asks one agent of each host where the platform starts an agent for each process.
+/// Asks the nodes. If the platform starts an agent for each process, asks only one agent of each host.
 void PreflightCommand::ask(const std::vector<LinkId>& nodes, Instant now) {
   const GangOptions& options = gang_.config.options;
   std::set<std::string> hosts;
@@ -120,7 +120,7 @@ void PreflightCommand::give_up_silent(Instant now) {
   }
 }
 
-/// Says from time to time what the start waits for.
+/// Logs from time to time which commands the start waits for.
 void PreflightCommand::say_running(const std::vector<LinkId>& nodes, Instant now) {
   constexpr std::size_t kMostRunning = 4;
   std::vector<std::string> names;
@@ -176,7 +176,7 @@ void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now
   }
 }
 
-/// All have answered: says what is worth a line, and finds the nodes that are bad.
+/// Logs the result when all have answered, and finds the nodes that are bad.
 void PreflightCommand::conclude(const std::vector<LinkId>& nodes) {
   std::size_t bad = 0;
   const bool has_passed =
@@ -209,7 +209,7 @@ void PreflightCommand::say_longest(const std::vector<Instant::duration>& taken) 
   }
 }
 
-/// Of the runs that have ended.
+/// Running times of the commands that have ended.
 std::vector<Instant::duration> PreflightCommand::times(const std::vector<LinkId>& nodes) const {
   std::vector<Instant::duration> times;
   for (const LinkId link : nodes) {

@@ -20,24 +20,24 @@ struct UnfitNode {
   LinkId link = kOwnLink;
   std::string why;     ///< a sentence that names the node
   std::string how;     ///< "differs from the others"
-  std::string reason;  ///< for the node's memory: in what it differs; empty: it does not count
+  std::string reason;  ///< the difference or failure, counted against the node; empty: not counted
 };
 
-/// Forgets a node that has left. If it was the first one, its seat may have a spare now: then all are judged anew.
+/// Removes a node that has left. If it was the first, a spare may have its seat now: removes all, to judge them anew.
 void forget_unfit(std::vector<UnfitNode>& unfit, LinkId link);
 
-/// Does nothing if the leader has no such command. All nodes that have seats run the command of their own option at the same
-/// time. Before an attempt that follows only because nodes have come, only the new nodes run it.
+/// Has all nodes with seats run the command of their own option at the same time, if the leader has such a command.
+/// If an attempt follows only because nodes have come, only the new nodes run it.
 class PreflightCommand {
  public:
-  /// Limit of the answer, from the end of the command's time on: the command gets a grace of 5 s, its helper process 10 s
-  /// more, and 5 s again while that one waits for a CPU.
+  /// Limit of the wait for the answer after the command's time: a grace of 5 s for the command, 10 s more for its
+  /// helper process, and 5 s in case that has to wait for a CPU.
   static constexpr std::chrono::seconds kTimeToAnswer{20};
-  /// The last node is named if its command takes longer than three times the usual time of the others, plus this.
+  /// Added to three times the usual time of the others: a last node whose command takes longer is named.
   static constexpr std::chrono::seconds kNotFar{5};
-  /// If the commands take longer than this, the leader prints how long they took.
+  /// If the commands take longer than this, the leader logs how long they took.
   static constexpr std::chrono::seconds kNoticed{1};
-  /// When the leader says for the first time where the command still runs. Each further time is twice as late.
+  /// Time until the leader first logs where the command still runs. Each further line comes after twice that time.
   static constexpr std::chrono::seconds kFirstProgress{10};
 
   /// The state outlives it.
@@ -76,10 +76,10 @@ class PreflightCommand {
   std::map<LinkId, Run> runs_;
   std::optional<int> attempt_;  ///< the attempt to which the answers belong
   bool has_only_grown_ = false;
-  bool is_open_ = false;                              ///< the leader has not yet said what the runs have shown
+  bool is_open_ = false;                              ///< the leader has not yet logged the result of the runs
   std::optional<Instant> due_;                        ///< when the leader looks at the runs again
   Instant::duration next_progress_ = kFirstProgress;  ///< time from the question to the next line about progress
-  std::set<std::string> said_;                        ///< for this attempt
+  std::set<std::string> said_;                        ///< lines that were logged for this attempt
   std::vector<UnfitNode> unfit_;
 };
 

@@ -11,7 +11,7 @@
 namespace muster::gang {
 namespace {
 
-/// The places of these.
+/// The indices of all items of a list.
 template <typename Item>
 std::vector<std::size_t> places_of(const std::vector<Item>& items) {
   std::vector<std::size_t> places(items.size());
@@ -40,13 +40,13 @@ bool PreflightLinks::take(LinkId link, const StatusReport& report, Instant now) 
     if (now <= too_late_) {
       add_results(*node, *std::move(results));
     }
-  } else if (refusal ? refusal->check == check_ : !port && !results) {  // else an older muster
+  } else if (refusal ? refusal->check == check_ : !port && !results) {  // otherwise an older muster answered
     node->is_awaited = false;
   }
   return true;
 }
 
-/// Adds the results behind those of the rounds of which the node has told before.
+/// Appends the node's new results to its results of earlier rounds.
 void PreflightLinks::add_results(Node& node, LinkResults results) const {
   if (!node.results) {
     node.results = LinkResults{check_, {}};
@@ -111,7 +111,7 @@ PreflightLinks::Node* PreflightLinks::find(LinkId link) {
   return found == nodes_.end() ? nullptr : &*found;
 }
 
-/// False where a node has come since then.
+/// True if all of these nodes were checked: none has come since the check.
 bool PreflightLinks::has_checked(const std::vector<LinkId>& nodes) const {
   return std::ranges::all_of(nodes, [this](LinkId link) { return checked_.contains(link); });
 }
@@ -128,7 +128,7 @@ void PreflightLinks::begin(const std::vector<LinkId>& nodes, Instant now) {
   rounds_.clear();
   outliers_.clear();
   checked_ = {nodes.begin(), nodes.end()};
-  for (ExchangeNode& node : gang_.exchange_nodes(nodes)) {  // the addresses by which workers meet
+  for (ExchangeNode& node : gang_.exchange_nodes(nodes)) {  // the addresses at which workers meet
     nodes_.push_back({node.link, std::move(node.address)});
   }
   const auto is_beside_first = [this](const Node& node) { return node.address == nodes_[0].address; };
@@ -182,7 +182,7 @@ void PreflightLinks::ask_to_measure(Instant now) {
   }
 }
 
-/// The pairs of these rounds are places in `asked_`.
+/// Adds rounds. Their pairs are indices in `asked_`, and become indices in `nodes_`.
 void PreflightLinks::add_rounds(LinkRounds added) {
   const auto is_inside_a_host = [this](const LinkPair& pair) {  // it says nothing of the network
     return nodes_[pair.connects].address == nodes_[pair.listens].address;
@@ -196,7 +196,7 @@ void PreflightLinks::add_rounds(LinkRounds added) {
   }
 }
 
-/// The parts of all nodes in the rounds that are to come.
+/// The plans of all nodes for the rounds that are still to come.
 std::vector<LinkPlan> PreflightLinks::make_plans() const {
   std::vector<LinkPlan> plans(nodes_.size(), LinkPlan{check_, std::vector<LinkStep>(rounds_.size() - first_round_)});
   for (std::size_t round = first_round_; round < rounds_.size(); ++round) {
@@ -210,7 +210,7 @@ std::vector<LinkPlan> PreflightLinks::make_plans() const {
   return plans;
 }
 
-/// Nodes that are bad together may be a rack of their own: they measure the links between them before they are named.
+/// Judges the links. Nodes that have only bad links may be one rack: first, they measure the links between them.
 void PreflightLinks::judge(Instant now) {
   std::vector<ToldLinks> told;
   for (const Node& node : nodes_) {
@@ -281,7 +281,7 @@ void PreflightLinks::tell_once(Level level, const std::string& text) {
   }
 }
 
-/// Not for a node that has left.
+/// Logs a warning about a node, unless it has left.
 void PreflightLinks::warn_of(LinkId link, const std::string& what) {
   const Member* const member = gang_.roster.find(link);
   const std::string text =

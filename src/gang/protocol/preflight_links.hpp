@@ -18,9 +18,9 @@
 
 namespace muster::gang {
 
-/// Does nothing without `GangConfig::judge_links`, or for fewer than three nodes. The leader asks all nodes that have seats
-/// to listen, and then asks the nodes that listen to measure. Nodes that all have bad links then measure the links between
-/// them. The nodes measure again before each attempt, and when a node has come.
+/// Needs `GangConfig::judge_links` and three nodes. The leader asks all nodes with seats to listen, and then those
+/// that listen to measure. If several nodes have only bad links, these nodes then measure the links between them. The
+/// check is repeated before each attempt, and when a node has come.
 class PreflightLinks {
  public:
   /// Limit of the wait for the nodes to listen.
@@ -29,7 +29,7 @@ class PreflightLinks {
   static constexpr std::chrono::seconds kTimeToTell{2};
   /// Checks before one attempt, if nodes come and go meanwhile.
   static constexpr int kMostChecks = 3;
-  /// Nodes that are named in a job because they start without the check.
+  /// Limit of the nodes that are named in a job because they start without the check.
   static constexpr std::size_t kMostWarnings = 16;
 
   /// The state outlives it.
@@ -45,7 +45,7 @@ class PreflightLinks {
   bool holds_back(Instant now);
   /// The nodes with bad links, once after each check.
   std::optional<std::vector<Outlier>> take_findings();
-  /// The nodes with bad links, by their ranks among `nodes`.
+  /// The nodes with bad links, each by its index in `nodes`.
   std::vector<Outlier> outliers(const std::vector<LinkId>& nodes) const;
 
  private:

@@ -30,8 +30,8 @@ void Rendezvous::gather(Instant now) {
   try_start(now);
 }
 
-/// True if the job may start with the seated nodes. Where workers are counted, the node ranks must have no gap
-/// either.
+/// True if the job may start with the nodes that have seats. In a job whose size is a number of workers, the seats
+/// must have no gap either.
 bool Rendezvous::is_enough() const {
   if (gang_.config.job.total_slots) {
     return gang_.roster.seated_slots() == *gang_.config.job.total_slots &&
@@ -100,12 +100,12 @@ void Rendezvous::try_start(Instant now) {
   if (waits_for_port_) {
     gang_.actions.emplace_back(ReservePort{});
   } else if (has_waited_for_preflight && !waits_for_preflight_) {
-    timer_.begin(now);  // a node is missing now: the time that the others took for their answers is not its own
+    timer_.begin(now);  // a node is missing now, and gets the time that the answers of the others have taken
   }
 }
 
-/// True while the holder of a claimed seat may be lost: the job does not start with it. The holder has a heartbeat
-/// timeout to send something, then the claimant gets the seat; new claims do not extend the time.
+/// True while the holder of a claimed seat may be lost: the job does not start with it. The holder has one heartbeat
+/// timeout to send something. Then its claimant gets the seat; new claims do not extend the time.
 bool Rendezvous::is_seat_in_doubt(Instant now) {
   constexpr std::chrono::seconds kJustHeard{1};
   start_due_ = start_due_.value_or(now);

@@ -32,22 +32,22 @@ class Rendezvous {
   void place_claimants(int seat, Instant now);
   /// Asks for ports if the attempt can start.
   void try_start(Instant now);
-  /// Asks for ports if only a claimed seat has delayed the start.
+  /// Asks for ports if nothing but the doubt about a claimed seat still delays the start (`is_seat_in_doubt`).
   void try_delayed_start(Instant now) {
     if (start_due_) {
       try_start(now);
     }
   }
-  /// The answer to ReservePort. True: the attempt is to start with it.
+  /// Takes the answer to ReservePort. True: the attempt is to start with these ports.
   bool take_port(const PortReserved& reserved, Instant now);
   void on_tick(Instant now);
   std::optional<Instant> next_wake() const;
 
-  /// Updates a node's readiness. A spare that became ready may be needed.
+  /// Updates a node's readiness: a spare that has become ready may be needed.
   void follow_readiness(LinkId link, Instant now);
-  /// A seated node has `cannot_go_on`.
+  /// Notes that a node with a seat has `cannot_go_on`.
   void note_unable_node() { has_unable_node_ = true; }
-  /// A node has contributed: whether the values fit together has to be found out anew.
+  /// A node has contributed, so it has to be found out again whether the values fit together.
   void forget_pending() { pending_for_.clear(); }
   /// True while the values of the seated nodes do not fit together. Checked again when one of them contributes again,
   /// or when other nodes are to start.
@@ -56,8 +56,8 @@ class Rendezvous {
 
  private:
   bool is_enough() const;
-  /// True if the job may start with the ready nodes; the others count as absent. The leader's node must be ready, and
-  /// where workers are counted every node.
+  /// True if the ready nodes are enough for a start; the others then count as absent. The leader's node must be
+  /// ready, and in a job whose size is a number of workers every node.
   bool is_enough_ready() const;
   bool awaits_nodes() const;
   bool is_pending() const;
@@ -72,10 +72,10 @@ class Rendezvous {
   Goodbye& goodbye_;
   Preflight& preflight_;
   RendezvousTimer timer_;
-  bool has_unable_node_ = false;  ///< once true, all nodes are looked at
+  bool has_unable_node_ = false;  ///< true: a node may have `cannot_go_on`, so all are looked at
   bool waits_for_port_ = false;
   bool waits_for_preflight_ = false;  ///< `Preflight` holds the start back
-  std::optional<Instant> start_due_;  ///< time since when only a claimed seat delays the start
+  std::optional<Instant> start_due_;  ///< since when the start waits only for a claimed seat
   std::string pending_;               ///< why the seated nodes cannot start yet
   std::vector<LinkId> pending_for_;   ///< the nodes that `pending_` is about
 };

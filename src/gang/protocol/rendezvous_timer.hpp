@@ -12,13 +12,13 @@
 
 namespace muster::gang {
 
-/// Time limit for further nodes once the job could continue with those that are here.
+/// Time limit of the wait for further nodes, once the job could go on with those that are here.
 class LastCall {
  public:
   explicit LastCall(std::chrono::milliseconds length) : length_(length) {}
 
-  /// Starts the time limit when the job can continue, and ends it at once unless `is_needed`: no further node can
-  /// come. Cancelled when the job cannot continue; ends at `latest`.
+  /// Starts the time limit when the job can go on, and cancels it when it cannot. It ends at `latest`, and at once
+  /// unless `is_needed`: then no further node can come.
   void note(bool can_go_on, bool is_needed, Instant now, Instant latest = Instant::max());
   void cancel() { end_.reset(); }
   std::optional<Instant> end() const { return end_; }
@@ -50,7 +50,7 @@ class RendezvousTimer {
   }
   bool is_last_call_over(Instant now) const { return last_call_.is_over(now); }
 
-  /// Records whether the nodes' values do not fit together yet, because the input of some node is old.
+  /// Notes whether the nodes' values do not fit together yet, because a node's input is old.
   void note_pending(bool is_pending, Instant now);
   bool is_pending_in_vain(Instant now) const { return pending_until_ && now >= *pending_until_; }
 

@@ -4,10 +4,10 @@
 namespace muster::gang {
 namespace {
 
-/// An attempt of at least this length was no quick failure: the next restart is immediate, as it is when no worker
-/// has failed, but a node has left or was lost.
+/// Length from which an attempt was no quick failure: the next restart is immediate. It is immediate, too, if no
+/// worker failed, but a node has left or was lost.
 constexpr std::chrono::seconds kSteadyRun{300};
-/// Without a progress file, an attempt of at least this length counts as progress.
+/// Length from which an attempt without a progress file counts as progress.
 constexpr std::chrono::seconds kQuickFailure{60};
 
 /// Identifies a failure by rank and status: equal signatures are one failure.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Defines the growing pauses before restarts and between dials, and decides on restarts.
-// docs/gang.md lists the pauses, and a test compares them.
+// Decides on restarts, and computes the growing pauses before restarts and between dials. docs/gang.md lists the
+// pauses, and a test compares them.
 
 #include "gang/gang_config.hpp"
 #include "gang/protocol/fence.hpp"
@@ -18,7 +18,7 @@ namespace muster::gang {
 
 /// The longest pause before a restart, unless --restart-backoff itself is longer.
 inline constexpr std::chrono::seconds kLongestBackoff{60};
-/// Pause between the first two dials, before it is spread; each further one is half as long again.
+/// Pause between the first two dials, before it is varied by agent; each further pause is half as long again.
 inline constexpr std::chrono::milliseconds kFirstDialPause{50};
 inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
 
@@ -53,12 +53,12 @@ class RestartDecider {
   /// Judges an attempt that is over. `made_progress` is what --progress-file shows; without such a file, an attempt
   /// that fails soon and like the one before made no progress.
   void judge(const std::optional<Failure>& first_failure, std::optional<bool> made_progress, Instant::duration ran);
-  /// True if so many attempts in a row made no progress that another one is not worth its time.
+  /// True if too many attempts in a row made no progress, so that another one is not worth its time.
   bool is_hopeless() const;
   /// Number of attempts in a row without progress.
   int without_progress() const { return without_progress_; }
 
-  /// Number of attempts in a row that failed soon, with equal status and last line, whatever the rank.
+  /// Number of attempts in a row that failed soon, with equal status and last line, on any rank.
   int alike() const { return alike_; }
 
   bool may_restart(Instant now) const;

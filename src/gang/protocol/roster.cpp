@@ -152,7 +152,7 @@ void Roster::open_free_seats() {
   }
 }
 
-/// Empty: any may come, or all nodes have the same.
+/// The role that a seat is reserved for; empty: any role may have it, or all nodes have the same.
 std::string Roster::role_wanted_in(int seat) const {
   const auto& role = roles_[static_cast<std::size_t>(seat)];
   const bool is_one_of_several =
@@ -312,7 +312,7 @@ constexpr Fact fact(const char* name) {
           [](const JobFacts& facts) { return text_of(facts.*kMember); }};
 }
 
-/// An agent without a template digest starts no workers, so it matches any template.
+/// True for equal templates. An agent without a template digest starts no workers, so it fits any template.
 bool is_same_template(const JobFacts& one, const JobFacts& other) {
   return one.template_digest.empty() || other.template_digest.empty() || one.template_digest == other.template_digest;
 }
@@ -323,7 +323,7 @@ constexpr Fact kShare = {
     ": start one process for each accelerator on every host, or one for each host; give all "
     "--nproc-per-node 1 where one host is to have a single process"};
 
-/// All nodes know a template by its mode's name.
+/// Names a template by the name of its mode, which all nodes know.
 std::string describe_template(const JobFacts& facts) {
   return facts.mode + ", digest " + facts.template_digest;
 }

@@ -30,12 +30,12 @@ struct Member {
   std::string local;  ///< numeric address of the leader that the agent reached
   Instant came;
   Instant last_heard;
-  std::optional<int> seat;            ///< empty: a spare, or it claims a seat
-  std::optional<int> claimed_seat;    ///< a seat whose holder must show that it is alive
+  std::optional<int> seat;            ///< empty: a spare, or an agent that claims a seat
+  std::optional<int> claimed_seat;    ///< wants this occupied seat if its holder is lost
   std::optional<NodeRank> node_rank;  ///< in the attempt; empty: takes no part
-  /// Of its processes in the attempt, sorted; empty: not known, or it takes no part.
+  /// The ranks of its processes in the attempt, sorted; empty: not known, or it takes no part.
   std::optional<std::vector<int>> ranks{};
-  bool names_others = false;         ///< it has spoken of processes that are not its own
+  bool names_others = false;         ///< it has reported on processes that are not its own
   bool has_succeeded = false;        ///< all its deciding workers have exited with 0
   bool serves_others = false;        ///< none of its workers decides: it is needed until the end
   bool has_ended = true;             ///< no process of the attempt is alive there
@@ -43,7 +43,7 @@ struct Member {
   int announced = 0;                 ///< lines for all consoles since `announced_since`
   Instant announced_since;
   NodeMemory memory{};                 ///< as its heartbeats tell
-  std::string waits_for;               ///< see `InputStatus`; changed by Roster::note_inputs
+  std::string waits_for;               ///< missing inputs, see `InputStatus`; changed by Roster::note_inputs
   std::optional<JobEnd> cannot_go_on;  ///< why it lacks what another attempt needs
 
   /// True if the job cannot succeed without this node.
@@ -70,19 +70,19 @@ class Roster {
   void take_seat(LinkId link, int seat);
   /// Frees the seat and records why its holder left: "left: closed the connection".
   void leave_seat(LinkId link, std::string how);
-  /// Records a refusal, unless another agent holds the wanted seat.
+  /// Records a refusal, unless another agent has the seat that was wanted.
   void note_refusal(LinkId link, const std::string& reason);
   /// Records the refusal of a peer that did not even join.
   void note_stranger(const std::string& peer, const std::string& why);
   std::optional<LinkId> holder(int seat) const;
   std::optional<int> free_seat() const;
-  /// True if the agent may have this seat: that of its own rank, or without a rank one whose role is its own, or open.
+  /// True if the agent may have this seat: its own rank's, or if it has no rank, one of its role or of any role.
   bool fits(const Member& member, int seat) const;
   /// The first free seat that the agent may have, except those that are `taken`.
   std::optional<int> free_seat_for(const Member& member, const std::set<int>& taken = {}) const;
-  /// From now on a seat keeps the role of its node when that leaves.
+  /// From now on a seat that becomes free stays reserved for the role of its node.
   void keep_roles() { keeps_roles_ = true; }
-  /// The job does without the nodes of the free seats: a node of any role may have them.
+  /// The job goes on without the nodes of the free seats: a node of any role may have them.
   void open_free_seats();
   int seats() const { return static_cast<int>(seats_.size()); }
   int seated() const { return seated_; }
@@ -105,7 +105,7 @@ class Roster {
   void claim(LinkId link, int seat);
   void withdraw_claim(LinkId link);
   std::vector<LinkId> claimants(int seat) const;
-  /// True if the holder of a claimed seat has sent nothing since then: it may be lost.
+  /// True if a claimed seat has a holder that has sent nothing since then, and so may be lost.
   bool is_seat_in_doubt(Instant since) const;
 
   /// Describes the empty seats: "nodes 2-7 never connected; node 8 (host-i) was refused: ...; node 9 (host-j) left:
@@ -123,8 +123,8 @@ class Roster {
   std::vector<std::optional<LinkId>> seats_;
   std::vector<std::optional<std::string>> roles_;  ///< by seat, see `NodeFacts::role_name`; empty: open to any
   bool keeps_roles_ = false;
-  std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
-  std::map<std::string, std::string, decltype(&is_before)> refused_{is_before};  ///< agents without a seat, by name
+  std::map<int, std::string> departures_;  ///< reasons by seat: "(host-j) left: closed the connection"
+  std::map<std::string, std::string, decltype(&is_before)> refused_{is_before};  ///< by name, without a seat
   int seated_ = 0;
   int seated_slots_ = 0;
   int seated_unready_ = 0;
@@ -133,7 +133,7 @@ class Roster {
 
 /// "host-b (10.0.0.2)".
 std::string describe(const Member& member);
-/// "node 3 (host-b)", by its seat, which it has: so a node is called before an attempt.
+/// "node 3 (host-b)", for a member with a seat: before an attempt, nodes are named by their seats.
 std::string describe_seat(const Member& member);
 
 // Differences between the facts of two agents.
@@ -144,13 +144,13 @@ std::string describe_difference(const JobFacts& its, const JobFacts& leaders);
 
 // Hosts of the tasks of a job, where a platform has placed several tasks on a host. Pure.
 
-/// `names`: the host of each node, in the order of their ranks. A host is numbered in the order of its first node.
+/// Finds each node's place on its host. `names`: hosts by node rank; a host's number follows from its first node.
 std::vector<HostPlace> find_host_places(const std::vector<std::string>& names);
 
 // Accelerators that two nodes on one host are given. Pure.
 
-/// "nodes 0-1 are on one host, gpu-7, and their workers are given the same devices 0-3: ..." for the first devices that
-/// nodes share; empty: none do. `nodes` are in the order of their ranks.
+/// Describes the first devices that nodes of one host share: "nodes 0-1 are on one host, gpu-7, and their workers are
+/// given the same devices 0-3: ..."; empty: none do. `nodes` are in the order of their ranks.
 std::string describe_shared_devices(const std::vector<NodeFacts>& nodes);
 
 // Workers of all nodes by the names of their roles, as torchrun counts them. Pure.

@@ -4,7 +4,7 @@
 namespace muster::gang {
 namespace {
 
-/// A busy machine delays a timer by less.
+/// A delay that is no standstill: a busy machine delays a timer by less.
 constexpr std::chrono::seconds kLateWake{1};
 
 }  // namespace
@@ -14,7 +14,7 @@ std::optional<StoodStill> StandstillWatch::note_turn(Instant now) const {
   return is_late ? std::optional(StoodStill{now - rests_since_}) : std::nullopt;
 }
 
-/// Silence is noticed one timeout later, and looked at twice.
+/// Remembers the standstill until lost links must have been noticed: after one timeout, and two looks.
 void Standstill::note(const StoodStill& still, std::chrono::milliseconds heartbeat_timeout, Instant now) {
   if (still.length < heartbeat_timeout) {
     return;

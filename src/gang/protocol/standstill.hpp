@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds out that this process has not run for a while (SIGSTOP, a frozen container or machine), and describes what the
-// other nodes make of it. Pure.
+// Finds out that this process was stopped for a while (SIGSTOP, a frozen container or machine), and explains link
+// losses that follow from it. Pure.
 
 #include "gang/protocol/fence.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace muster::gang {
 
-/// This process has not run for `length`, counted from the last thing that it did: the other nodes have heard nothing since.
+/// This process has not run for `length`. It counts from its last action: since then others have heard nothing.
 struct StoodStill {
   Instant::duration length{};
 };
@@ -32,7 +32,7 @@ class StandstillWatch {
   std::optional<Instant> wake_;
 };
 
-/// Remembers a standstill that was so long that the other nodes had to give this node up.
+/// Remembers a standstill after which the other nodes had to take this node for lost.
 class Standstill {
  public:
   void note(const StoodStill& still, std::chrono::milliseconds heartbeat_timeout, Instant now);

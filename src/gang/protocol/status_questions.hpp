@@ -11,7 +11,7 @@
 
 namespace muster::gang {
 
-/// The leader stores no report.
+/// Forwards each report at once: the leader stores none.
 class StatusQuestions {
  public:
   /// The state outlives it.

@@ -11,17 +11,17 @@
 
 namespace muster::gang {
 
-/// The suspension of the running attempt. A text that it returns says why the attempt ends, for `AttemptEnd`.
+/// The suspension of the running attempt. A text that a function returns is a reason to end it, for `AttemptEnd`.
 class Suspension {
  public:
   /// The references outlive it.
   Suspension(GangState& gang, Admission& admission) : gang_(gang), admission_(admission) {}
 
-  /// Tells all nodes of a notice. Of several the earliest deadline counts, and the first gives the name.
+  /// Tells all nodes of a notice. If there are several, the earliest deadline and the first source are used.
   void note_notice(const std::string& source, std::optional<std::chrono::milliseconds> within, Instant now);
-  /// Tells all nodes that it is withdrawn. Not empty: the attempt ends all the same.
+  /// Tells all nodes that the notice is withdrawn. Returns a reason if the attempt ends all the same.
   std::string withdraw();
-  /// The attempt is over, or fails instead.
+  /// Forgets the notice: the attempt is over, or has failed for another reason.
   void forget() {
     notice_.reset();
     has_departed_ = false;
@@ -31,22 +31,22 @@ class Suspension {
   std::string note_saved(const std::string& process, Instant now);
   void note_success(const Succeeded& succeeded);
   std::string note_all_succeeded();
-  /// Failures since the notice are judged when all nodes have ended.
+  /// Returns a reason at the deadline. Failures since the notice are judged when all nodes have ended.
   std::string at_deadline(Instant now) const;
-  /// Of an end without a process that has just saved: nobody may have.
+  /// The kind of an end at which no process has just saved: perhaps none has saved at all.
   EndKind kind() const { return has_departed_ ? EndKind::Suspended : EndKind::Unsaved; }
-  /// All workers of all nodes have exited by themselves.
+  /// Returns a reason when all workers of all nodes have exited by themselves.
   std::string after_all_have_ended(Instant now) const;
 
   bool is_noticed() const { return notice_.has_value(); }
   std::optional<Instant> deadline() const { return notice_ ? std::optional(notice_->deadline) : std::nullopt; }
-  /// The end of a noticed job. `what`: why it ends now.
+  /// The end of a job after a notice. `what` says why it ends now.
   JobEnd end(const std::string& what, EndKind kind = EndKind::Suspended) const {
     return end_by(notice_->source, what, kind);
   }
   static JobEnd end_by(const std::string& source, const std::string& what, EndKind kind = EndKind::Suspended);
-  /// True if a failure counts although the job is suspended: no process saved or exited with 0. Otherwise failures are
-  /// taken as a result of such an exit.
+  /// True if a failure counts although the job is suspended, because no process had saved or exited with 0. After
+  /// such an exit, failures are taken to follow from it.
   bool has_failed_instead() const;
   /// Shortens the grace to the notice's deadline, because the platform then kills what is left; empty: no notice.
   std::optional<std::chrono::milliseconds> grace(Instant now) const;
