@@ -54,7 +54,7 @@ Members waiting_members(const Members& members) {
 std::set<int> find_culprits(const Groups& groups) {
   std::set<int> waiting;
   std::set<int> awaited;
-  std::set<int> may_wait;  // in a group of which it is not known whom it has
+  std::set<int> may_wait;  // ranks of groups whose members are not known
   for (const auto& [name, members] : groups) {
     std::int64_t latest = std::numeric_limits<std::int64_t>::min();
     for (const auto& [rank, group] : waiting_members(members)) {

@@ -17,11 +17,11 @@
 namespace muster::hang {
 namespace {
 
-/// Of all ranks of a node: several hundred that are deep in calls have less.
+/// Limit of the stacks of all ranks of a node: several hundred ranks deep in calls need less.
 constexpr std::size_t kMostStackBytes = std::size_t{16} << 20U;
 constexpr double kNeverQuiet = std::numeric_limits<double>::infinity();
 
-/// True for what NCCL tells, which counts.
+/// True for progress that NCCL has counted.
 bool is_counted(const GroupProgress& group) {
   return group.completed < 0;
 }
@@ -116,7 +116,7 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
   return rank;
 }
 
-/// Counts the bytes of a rank's copy of the stack.
+/// The bytes that a rank's copy of the stack takes.
 std::size_t bytes_of(const Stack& stack) {
   std::size_t bytes = 0;
   for (const Frame& frame : stack) {
@@ -176,7 +176,7 @@ std::optional<Evidence> read_line(const std::string& line) {
   return evidence;
 }
 
-/// `ranks`: of the node, see `join_lines`. NCCL tells the node with rank 0 the counts of all ranks.
+/// True if a node names only its `ranks`, see `join_lines`. Rank 0's node gets NCCL's counts of all ranks.
 bool names_only_own_ranks(const Evidence& node, const std::string& ranks) {
   const auto own = ranks == "none" ? std::optional(std::vector<int>()) : parse_ranges(ranks);
   const auto is_own = [&](int rank) { return std::ranges::binary_search(*own, rank); };
@@ -199,7 +199,7 @@ void add_node(Evidence& evidence, Evidence node) {
   evidence.has_idle_recorders = evidence.has_idle_recorders || node.has_idle_recorders;
 }
 
-/// The path as a reader knows it: below site-packages, below Python's own library, else its last part.
+/// The path as a user knows it: below site-packages or Python's own library, otherwise only its last part.
 std::string short_path(const std::string& path) {
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
     if (const std::size_t at = path.rfind(folder); at != std::string::npos) {
@@ -243,7 +243,7 @@ std::string write_groups(const Evidence& evidence, const json::array& progress, 
   return json::serialize(line);
 }
 
-/// Gives each rank its progress. The counts that NCCL tells are left out where a flight recorder knows more.
+/// Gives each rank its progress. NCCL's counts are used only for ranks of which no flight recorder tells more.
 void give_progress(Evidence& evidence) {
   const bool has_recorder = std::ranges::any_of(evidence.progress, [&](const RankProgress& one) {
     return std::ranges::any_of(one.groups, std::not_fn(is_counted));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Describes what the ranks of a job are doing, as each node sends it: ranks at the same place once. Pure.
+// Describes what the ranks of a job are doing, as nodes send it: each place once, with its ranks. Pure.
 
 #include "base/json.hpp"
 #include "hang/collectives.hpp"
@@ -20,7 +20,7 @@ namespace muster::hang {
 /// The place at which a rank is. Ranks that are alike have equal places.
 struct Place {
   std::string end;       ///< how its process ended, such as "exit code 0"; empty: it runs
-  char state = '?';      ///< of its main thread: R, S, D, T, Z, see proc_pid_stat(5)
+  char state = '?';      ///< state of its main thread: R, S, D, T, Z, see proc_pid_stat(5)
   std::string wait;      ///< the kernel's function in which the main thread waits; empty: none, or not readable
   Stack stack;           ///< of Python's main thread; empty: see `no_stack`
   std::string no_stack;  ///< why there is no stack
@@ -29,43 +29,42 @@ struct Place {
 
 /// Numbers that change while a rank works. "Its thread" is the thread that `RankEvidence::place` describes.
 struct Counters {
-  std::uint64_t switches = 0;    ///< how often its thread has waited
+  std::uint64_t switches = 0;    ///< how often its thread has given up the CPU
   std::uint64_t cpu_ms = 0;      ///< CPU time of its thread
   std::uint64_t page_reads = 0;  ///< page faults of its thread that had to read from a disk
   std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
-  std::uint64_t children_ms = 0;  ///< CPU time of the processes below its main process
+  std::uint64_t children_ms = 0;  ///< CPU time of processes below its main process
   std::uint64_t sending = 0;      ///< a number that changes with the bytes that wait in its sockets; 0: no bytes wait
-  std::uint64_t threads_ms = 0;   ///< for which all other threads of its process have run, or waited for a CPU
+  std::uint64_t threads_ms = 0;   ///< time for which all other threads of its process have run, or waited for a CPU
 };
 
 struct RankEvidence {
   int rank = 0;
   std::string host;
-  pid_t pid = -1;  ///< of the process that `place` describes, in its node's pid namespace
+  pid_t pid = -1;  ///< process that `place` describes, in the pid namespace of its node
   Place place;
   Counters counters = {};
   std::uint64_t quiet_ms = 0;              ///< since it last wrote a line or reported a step
   bool has_changing_calls = false;         ///< its stack has changed while it was looked at for a moment
   std::vector<GroupProgress> groups = {};  ///< its process groups; empty: not known
   // Set by `mark_moving`, and not sent:
-  bool is_moving = false;  ///< it has worked, or its collectives have advanced
-  bool is_spinning =
-      false;                ///< all that it has done is to use its CPU, at the same calls: it may be in an endless loop
-  bool is_looping = false;  ///< it has spun for so long that it stands still for the others
-  double cpu_share = 0;     ///< of one CPU, that its thread has used
+  bool is_moving = false;    ///< it has worked, or its collectives have advanced
+  bool is_spinning = false;  ///< it has only used its CPU, at the same calls: it may be in an endless loop
+  bool is_looping = false;   ///< it has used its CPU so for so long that it counts as standing still
+  double cpu_share = 0;      ///< share of one CPU that its thread has used
 };
 
 /// Facts about several ranks at one moment.
 struct Evidence {
   std::vector<RankEvidence> ranks;  ///< sorted by rank
-  double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
+  double quiet = 0;                 ///< seconds since any rank last wrote a line or reported a step
   double others_quiet = 0;          ///< seconds since a rank other than `writer` did so; not sent
   std::optional<int> writer = {};   ///< the rank that did so last; not sent
-  /// A sentence about who waits for which keys in the store of the ranks; empty: nobody is known.
+  /// A sentence about the ranks that wait for keys in their store; empty: none are known.
   std::string store = {};
-  std::string nccl = {};  ///< a sentence about a question to NCCL; empty: none was wished
-  /// The progress that a node sends: of its own ranks from flight recorders, or of all ranks from NCCL. `join_lines` moves it
-  /// to `ranks`.
+  std::string nccl = {};  ///< a sentence about how NCCL was asked; empty: nobody wanted that
+  /// Progress as a node sends it: of its own ranks, from flight recorders, or of all ranks, from NCCL. `join_lines`
+  /// moves it to `ranks`.
   std::vector<RankProgress> progress = {};
   int missing = 0;              ///< nodes that have not answered, or have answered nothing that can be read; not sent
   std::string missing_nodes{};  ///< their names; empty: not all of them are known
@@ -77,13 +76,13 @@ struct Evidence {
 /// True if both stacks are in the same functions, called in the same way.
 bool are_same_calls(const Stack& one, const Stack& other);
 
-/// Writes the evidence of one node as a JSON line without line end. So that it has at most `most_bytes`, collectives
-/// get half of them, and stacks are cut, then all left out; the ranks are kept in any case.
+/// Writes the evidence of one node as a JSON line of at most `most_bytes`, without line end. Collectives get half of
+/// these bytes. Stacks are shortened, and if that is not enough all left out; ranks are always kept.
 std::string to_line(const Evidence& evidence, std::size_t most_bytes);
 
-/// Joins the nodes' lines. What is no such line is left out and counted as missing: its node had no time or no room, or
-/// another version of muster has written it. So is a line that speaks of other ranks than those of its node: `ranks` has
-/// them for each line, such as "0-7" or "none"; an empty text, or no text: not known. A rank that several nodes name is
+/// Joins the lines of the nodes. A line that cannot be read counts as a missing node: the node had no time or room,
+/// or another version of muster. A line that names ranks of other nodes counts so, too: `ranks` has the ranks of the
+/// node of each line, such as "0-7" or "none"; an empty or missing text: not known. A rank that several nodes name is
 /// kept once.
 Evidence join_lines(const std::vector<std::string>& lines, const std::vector<std::string>& ranks = {});
 

@@ -24,7 +24,7 @@ std::string name_of(const PickleValue& value) {
   return one_line(value.text, kMostLabelBytes);
 }
 
-/// Reads "[0, 4, 8]"; of a text that is longer than that of all ranks the beginning.
+/// Reads "[0, 4, 8]"; only the beginning of a text that is longer than any list of ranks.
 std::vector<int> read_ranks(std::string_view text) {
   std::vector<int> ranks;
   const char* const end = text.data() + std::min(text.size(), kMostRanksBytes);
@@ -113,7 +113,7 @@ class Dump {
     }
   }
 
-  /// A group without a collective so far has a configuration alone.
+  /// Joins what is known of each group. A group that had no collective yet has only a configuration.
   std::vector<GroupProgress> join() {
     const auto& pairs = pickle_.items(pickle_.at(pickle_.root(), "pg_config"));
     const bool is_complete = std::ranges::all_of(by_id_, [](const auto& one) { return one.second.has_entries; });
@@ -145,7 +145,7 @@ class Dump {
     return groups;
   }
 
-  /// Later groups get no ranks where the earlier ones have too many. A text that groups share is read once.
+  /// Reads the ranks of a group; none if earlier groups have too many. Reads a text that groups share only once.
   std::vector<int> take_ranks(std::string_view text) {
     const auto [read, is_new] = ranks_by_text_.try_emplace(text.data());
     if (is_new) {

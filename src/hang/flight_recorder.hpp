@@ -11,8 +11,8 @@
 namespace muster::hang {
 
 /// The progress of one rank in each of its process groups. A group that also sends and receives has no name, because
-/// these are counted along, and differ among its ranks. A group of which the recorder has forgotten all collectives is
-/// left out. Fails with `BadData` for another format.
+/// these calls are counted, too, and differ among its ranks. A group is left out if the recorder has forgotten all
+/// its collectives. Fails with `BadData` for another format.
 [[nodiscard]] Result<std::vector<GroupProgress>> read_flight_recorder(std::string_view dump);
 
 }  // namespace muster::hang

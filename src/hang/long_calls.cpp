@@ -7,9 +7,9 @@
 namespace muster::hang {
 namespace {
 
-/// The interval of looks, where no limit is shorter.
+/// Interval of looks, unless a limit is shorter.
 constexpr std::chrono::seconds kInterval{30};
-/// The interval while a worker is named: short, so that its end is said in time.
+/// Interval while a worker is named: short, so that the end of its call is reported soon.
 constexpr std::chrono::seconds kIntervalOfNamed{5};
 
 }  // namespace

@@ -10,13 +10,13 @@
 
 namespace muster::hang {
 
-/// A worker that reads much from a busy disk is in and out of such calls: each wait of its main thread is counted by the
-/// kernel, and equal counts at two looks are one call.
+/// Tells one long call from many short ones: the kernel counts each wait of a worker's main thread, and equal counts
+/// at two looks mean one call.
 class LongCalls {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Time in one call after which a worker is named, and after which it fails. 0: never; one is more.
+  /// Time in one call after which a worker is named, and after which it fails. 0: never; at least one is set.
   struct Limits {
     std::chrono::milliseconds report{};
     std::chrono::milliseconds failure{};

@@ -15,9 +15,9 @@ namespace {
 
 constexpr Thresholds kThresholds;
 
-/// A rank that waits for others sleeps until they come; each switch is a collective that went through. One that polls
-/// switches all the time, and its kernel function is a sleep; one that has not joined yet tries again and again, which
-/// takes little time.
+/// True if a wait for others went through: a rank sleeps until they come, so each switch is a finished collective.
+/// Not for a rank that polls, which switches all the time and sleeps in a timer, nor for one that has not joined yet,
+/// which tries again and again.
 bool has_passed(const RankEvidence& now, const RankEvidence& was) {
   if (is_first_meeting(awaited_operation(now.place.stack))) {
     return now.cpu_share >= kThresholds.cpu_share;
@@ -26,17 +26,17 @@ bool has_passed(const RankEvidence& now, const RankEvidence& was) {
   return now.place.state == 'S' && !is_polling && now.counters.switches != was.counters.switches;
 }
 
-/// Has entered a collective since, or one that it had entered is completed.
+/// True if the rank has entered a collective since the last look, or completed one.
 bool has_progressed(const RankEvidence& now, const RankEvidence& was) {
   return !now.groups.empty() && !was.groups.empty() && now.groups != was.groups;
 }
 
-/// The growth in a second; 0 where a number could not be read this time.
+/// The growth in a second; 0 if the number could not be read this time.
 double rate(std::uint64_t now, std::uint64_t was, double seconds) {
   return now > was && seconds > 0 ? static_cast<double>(now - was) / seconds : 0;
 }
 
-/// Files, sockets, pages or other processes.
+/// True if the rank has used files, sockets, pages or other processes since the last look.
 bool has_done_more_than_compute(const Counters& now, const Counters& was, double seconds) {
   constexpr double kMilliseconds = 1'000;
   return rate(now.io_bytes, was.io_bytes, seconds) >= kThresholds.io || now.sending != was.sending ||
@@ -95,7 +95,7 @@ void mark_moving(Evidence& now, const Evidence& before, double seconds) {
     const auto found = earlier.find(one.rank);
     if (found != earlier.end()) {
       compare(one, *found->second, seconds);
-    }  // else it is new, and has not been seen to stand still
+    }  // otherwise it is new, and nobody has seen it stand still
     if (one.has_changing_calls || (fabric_moves && one.groups.empty()) || found == earlier.end()) {
       one.is_moving = true;
       one.is_spinning = false;

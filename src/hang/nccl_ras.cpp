@@ -55,7 +55,7 @@ RasCommunicator read_communicator(const json::object& object) {
   return read;
 }
 
-/// NCCL 2.28 writes no comma before the "status" of a missing rank.
+/// Repairs NCCL's JSON: version 2.28 writes no comma before the "status" of a missing rank.
 std::string with_commas(std::string_view text) {
   constexpr std::string_view kStatus = "\"status\"";
   std::string whole;
@@ -90,7 +90,7 @@ namespace {
 
 using RanksByProcess = std::map<RasProcess, int>;
 
-/// Empty: no communicator has all ranks, or a process has several, which are no ranks of the job then.
+/// The global rank of each process. Empty: no communicator has all ranks, or a process has several of them.
 RanksByProcess find_ranks(const std::vector<RasCommunicator>& communicators, int world_size) {
   const auto world = std::ranges::find(communicators, world_size, &RasCommunicator::size);
   RanksByProcess ranks;
@@ -106,7 +106,7 @@ RanksByProcess find_ranks(const std::vector<RasCommunicator>& communicators, int
   return is_unique ? ranks : RanksByProcess();
 }
 
-/// A communicator by global ranks.
+/// A communicator whose ranks have their global numbers.
 struct RankedGroup {
   const RasCommunicator* communicator = nullptr;
   std::vector<int> ranks;

@@ -34,14 +34,14 @@ struct RasCommunicator {
   std::vector<RasRank> missing;  ///< ranks whose processes do not answer, or have left the communicator
 };
 
-/// Reads the answer to VERBOSE STATUS; lines before it are ignored. What makes no sense is left out: the bytes come from
-/// a program of the user.
+/// Reads the answer to VERBOSE STATUS; ignores lines before it. Leaves out what makes no sense, because the bytes
+/// come from a program of the user.
 std::vector<RasCommunicator> parse_ras(std::string_view answer);
 
-/// The number of launched collectives of each global rank, as `enqueued`. The communicator of all `world_size` ranks tells
-/// which process has which global rank. A missing rank is a member of its group, without progress in it. If more than 256
-/// ranks of a group have the most common number, only the first 256 of them are given; groups that are still too large are
-/// left out.
+/// Gives the number of collectives that each global rank has launched, as `enqueued`. The communicator of all
+/// `world_size` ranks tells the global rank of each process. A missing rank is a member of its group without
+/// progress. If more than 256 ranks of a group have the most common number, only the first 256 of them are given.
+/// Groups that are still too large are left out.
 std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& communicators, int world_size);
 
 }  // namespace muster::hang

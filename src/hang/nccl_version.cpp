@@ -13,7 +13,7 @@ constexpr std::string_view kLibrary = "libnccl.so.";
 constexpr std::string_view kInWheel = "/nvidia/nccl/lib/libnccl.so.2";
 constexpr NcclVersion kFirstWithJson{2, 28, 7};
 
-/// The harm that a question does to versions from `first` until before `end`. Older ones cannot be asked.
+/// A fault: the harm that a question does to versions from `first` until before `end`. Older ones cannot be asked.
 struct Fault {
   NcclVersion first;
   NcclVersion end;

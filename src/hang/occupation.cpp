@@ -12,7 +12,7 @@
 namespace muster::hang {
 namespace {
 
-/// A function, and what a program does that is in it.
+/// A function, and what a program does while it is in that function.
 struct Row {
   std::string_view file;      ///< end of the path, or a folder in it, with a slash at the end
   std::string_view function;  ///< empty: any function of the file
@@ -49,10 +49,10 @@ constexpr std::array kWaitsForRanks{
     Row{"jax/experimental/multihost_utils.py", {}},
 };
 
-/// Locks for which a program looks again and again.
+/// Functions that wait for the lock of a file by looking again and again.
 constexpr std::array kLocks{Row{"torch/utils/file_baton.py", "wait"}, Row{"filelock/_api.py", "acquire"}};
 
-/// Compilers, in which a rank may be for minutes without a change that is seen from outside.
+/// Compilers, in which a rank may be for minutes without a change that can be seen from outside.
 constexpr std::array kCompilers{Row{"torch/_inductor/", {}},
                                 Row{"torch/_dynamo/", {}},
                                 Row{"torch/utils/cpp_extension.py", {}},
@@ -61,7 +61,7 @@ constexpr std::array kCompilers{Row{"torch/_inductor/", {}},
                                 Row{"jax/_src/compiler.py", {}},
                                 Row{"jax/_src/interpreters/", {}}};
 
-/// Loops of servers, of which the innermost calls are seen: what runs below such a loop is read as any other program.
+/// Loops of servers. They count only as the innermost calls: code that such a loop calls is judged like any other.
 constexpr std::array kServers{
     Row{"asyncio/", {}},
     Row{"uvloop/", {}},
@@ -92,7 +92,7 @@ constexpr std::array kChildren{Row{"/subprocess.py", {}},
                                Row{"multiprocessing/connection.py", {}},
                                Row{"multiprocessing/pool.py", {}}};
 
-/// A loader waits for its own processes in queues, and the ranks for its batch.
+/// Loaders of data: they wait for their own processes in queues, and the ranks wait for their batch.
 constexpr std::array kLoaders{Row{"torch/utils/data/", {}}};
 
 constexpr std::array kImports{Row{"<frozen importlib", {}}};
@@ -123,7 +123,7 @@ std::span<const Frame> innermost(const Stack& stack, std::size_t most) {
   return std::span(stack).first(std::min(stack.size(), most));
 }
 
-/// The calls of libraries that the innermost call of the user's code has led to.
+/// The library calls below the innermost call of the user's code.
 std::span<const Frame> library_calls(const Stack& stack) {
   return {stack.begin(), std::ranges::find_if_not(stack, is_library)};
 }

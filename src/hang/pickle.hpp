@@ -15,7 +15,7 @@ namespace muster::hang {
 /// A value of a pickle. Its text is a part of the bytes that were read.
 struct PickleValue {
   enum class Kind {
-    None,  ///< also a float, for which nobody asks
+    None,  ///< no value; also a float, because none is needed
     Boolean,
     Integer,
     Text,
@@ -28,16 +28,16 @@ struct PickleValue {
   std::size_t container = 0;  ///< of a list or a dictionary, see `Pickle::items`
 };
 
-/// The values of a pickle. One that occurs several times is kept once, so that the size is bounded by that of the bytes;
-/// a list may contain itself.
+/// The values of a pickle. A value that occurs several times is stored once, so the size is bounded by the bytes; a
+/// list may contain itself.
 class Pickle {
  public:
-  /// The bytes outlive the result. Fails with `BadData`: an opcode that is not allowed, bytes that are cut short, more
-  /// than four million opcodes, or more than a million lists, dictionaries and values that are in none yet.
+  /// The bytes outlive the result. Fails with `BadData` for an opcode that is not allowed, for bytes that end too
+  /// early, and above the limits: four million opcodes, or a million lists, dictionaries and values outside of them.
   [[nodiscard]] static Result<Pickle> read(std::string_view bytes);
 
   const PickleValue& root() const { return root_; }
-  /// The elements of a list; of a dictionary keys and values in turn; of another value none.
+  /// The elements of a list; keys and values in turn of a dictionary; nothing for another value.
   const std::vector<PickleValue>& items(const PickleValue& value) const;
   /// The value of a key, in time that grows with the dictionary; `None` where there is no such key or no dictionary.
   PickleValue at(const PickleValue& dictionary, std::string_view key) const;
@@ -45,7 +45,7 @@ class Pickle {
  private:
   friend class PickleReader;
   PickleValue root_;
-  std::vector<std::vector<PickleValue>> containers_{{}};  ///< the first is that of all other values, and empty
+  std::vector<std::vector<PickleValue>> containers_{{}};  ///< the first one is empty: values that are no list have it
 };
 
 }  // namespace muster::hang

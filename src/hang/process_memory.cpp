@@ -86,7 +86,7 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
   return Mapping{*start, *end, *offset, access.size() > 1 && access[1] == 'w', std::string(line.substr(path))};
 }
 
-/// The address of a section that is at `offset` of the file; empty: not mapped to be written, as it must be.
+/// The address of the section at `offset` of the file; empty: it is not mapped writable, as it has to be.
 std::optional<std::uint64_t> address_of(const std::vector<Mapping>& mappings, const std::string& path,
                                         std::uint64_t offset) {
   for (const Mapping& mapping : mappings) {
@@ -139,7 +139,7 @@ std::optional<std::uint64_t> find_section(const Memory& file, std::string_view n
 
 namespace {
 
-/// The address of `_PyRuntime`. The file is opened as the process sees it, which may have another root.
+/// The address of `_PyRuntime`. Opens the file as the process sees it: its root may be another one.
 std::optional<std::uint64_t> find_runtime(pid_t process, const std::vector<Mapping>& mappings) {
   std::string before;
   for (const Mapping& mapping : mappings) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Finds the Python interpreter in a process and reads its stack. Nothing stops the process: process_vm_readv(2) asks
-// the kernel alone, which allows it to the same user. Where Yama allows it to ancestors alone, workers name the agent (spawn.cpp).
+// only the kernel, which allows it to the same user. If Yama allows only ancestors, workers name the agent.
 
 #include "base/result.hpp"
 #include "hang/python_stack.hpp"
@@ -32,7 +32,7 @@ std::vector<Mapping> find_python_mappings(std::string_view maps);
 /// The offset of a section in an ELF file of 64-bit little-endian numbers, read by `file`. Empty: it has none.
 std::optional<std::uint64_t> find_section(const Memory& file, std::string_view name);
 
-/// A process that is a Python which describes itself. Reading may wait as long as the process itself does for a page.
+/// A process with a Python that describes itself. Reading may wait as long as the process itself waits for a page.
 class PythonProcess {
  public:
   /// Fails with `NotFound`: not Python; `BadData`: it does not describe itself. The messages name no process, so that
@@ -41,8 +41,8 @@ class PythonProcess {
 
   /// The kernel ids of its threads, as `read_python_threads`.
   std::vector<std::uint64_t> threads() const;
-  /// The stack of a thread, or of its first one if there is no such. Fails with `System`: the kernel refuses, or the process has ended; and as
-  /// `read_python_stack`.
+  /// The stack of a thread, or of the first one if there is no such thread. Fails like `read_python_stack`, and with
+  /// `System` if the kernel refuses, or the process has ended.
   [[nodiscard]] Result<Stack> read_stack(std::uint64_t thread) const;
 
  private:

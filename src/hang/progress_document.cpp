@@ -45,14 +45,14 @@ std::int64_t known_count(const json::value& value) {
   return value.is_int64() ? std::max<std::int64_t>(value.get_int64(), -1) : -1;
 }
 
-/// Counts a rank's copy of the progress, as so many numbers.
+/// The size of a rank's copy of the progress, in numbers.
 std::size_t numbers_of(const GroupProgress& group) {
   const std::size_t texts = group.group.size() + group.description.size() + group.operation.size();
   return group.ranks.size() + (sizeof(GroupProgress) + texts) / sizeof(int);
 }
 
-/// Adds the ranks of one group. What would take more numbers than are left is not even unfolded: a few bytes name many
-/// ranks, each of which gets a copy of the texts and the members.
+/// Adds the ranks of one group, unless they would take more numbers than are left: a few bytes can name many ranks,
+/// and each of them gets a copy of the texts and the members.
 void read_group(const json::object& object, std::size_t& numbers_left, std::map<int, RankProgress>& progress) {
   auto members = ranks_of(object.if_contains("ranks"), numbers_left);
   const json::array* const entries = array_of(object, "at");

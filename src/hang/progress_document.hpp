@@ -10,12 +10,12 @@
 
 namespace muster::hang {
 
-/// Objects of {group, description, ranks, at: [[enqueued, started, completed, operation, ranks], ...]}, of about
-/// `most_bytes` together: groups whose ranks are alike are left out first. A group has the members that its first rank
-/// tells.
+/// Writes objects of {group, description, ranks, at: [[enqueued, started, completed, operation, ranks], ...]}, of
+/// about `most_bytes` together: groups whose ranks are alike are left out first. A group's members are those that its
+/// first rank tells.
 json::array progress_document(const std::vector<RankProgress>& progress, std::size_t most_bytes);
 
-/// Reads it, sorted by rank. What makes no sense, and what would take much memory, is left out: another version of
+/// Reads the progress, sorted by rank. Leaves out what makes no sense or would take much memory: another version of
 /// muster may have written it.
 std::vector<RankProgress> read_progress(const json::array& document);
 

@@ -15,7 +15,7 @@ constexpr std::string_view kCookie = "xdebugpy";
 constexpr std::size_t kMostStates = 10'000;
 constexpr std::size_t kMostNameBytes = 1'000;
 constexpr std::size_t kMostTableBytes = std::size_t{64} << 10U;
-/// No structure of CPython with an offset that we use is larger.
+/// Limit of offsets: no structure of CPython that we read is larger.
 constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 20U;
 /// Frames of this owner or a later one belong to the interpreter itself, and have no code.
 constexpr std::uint8_t kFirstInternalOwner = 3;
@@ -118,7 +118,7 @@ class Reader {
     return value<std::uint64_t>(object + offset(member));
   }
 
-  /// The state of the thread, or of the one that was made first: new threads come before old ones.
+  /// The state of the wanted thread, or of the oldest one: new threads come before old ones.
   std::uint64_t find_thread(std::uint64_t interpreter, std::uint64_t wanted) const {
     std::uint64_t state = interpreter == 0 ? 0 : pointer(interpreter, order_.threads);
     std::uint64_t last = 0;
@@ -183,7 +183,7 @@ class Reader {
   }
 
   static bool is_printable(std::uint32_t character) { return character >= 0x20 && character < 0x7F; }
-  /// A character beyond ASCII, but for controls, those that change the direction of what follows, and no characters.
+  /// True for a character beyond ASCII: no control, no change of the text's direction, and no invalid character.
   static bool is_letter(std::uint32_t character) {
     const bool is_general = character >= 0x2000 && character < 0x2070;  // spaces, marks of direction
     const bool is_surrogate = character >= 0xD800 && character < 0xE000;

@@ -24,7 +24,7 @@ struct Frame {
   auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Frames of a stack that are read, from the innermost on.
+/// Limit of the frames that are read of a stack, from the innermost on.
 inline constexpr std::size_t kMostFrames = 200;
 
 /// Why there is no stack of a program that has no Python to read.
@@ -40,10 +40,10 @@ struct Thread {
   std::uint64_t cpu_ms = 0;  ///< 0: not known
 };
 
-/// Threads of a program of which the stacks are read.
+/// Limit of the threads of a program whose stacks are read.
 inline constexpr std::size_t kMostThreads = 64;
 
-/// The memory of another process, which runs on meanwhile: what is read may be torn, and never was a whole.
+/// The memory of another process, which goes on meanwhile: parts that are read in turn may not fit together.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -52,12 +52,12 @@ class Memory {
   virtual bool read(std::uint64_t address, void* to, std::size_t size) const = 0;
 };
 
-/// The stack of the thread with this kernel id, or of the program's first thread if there is no such. `runtime` is
-/// the address of `_PyRuntime`. Fails with `BadData`: another version of Python, or memory that makes no sense. A
-/// stack that changed during the reading is cut short. Reads at most `kMostFrames`.
+/// The stack of the thread with this kernel id, or of the program's first thread if there is no such thread.
+/// `runtime` is the address of `_PyRuntime`. Fails with `BadData` for another version of Python, or memory that makes
+/// no sense. A stack that changes during the reading is cut short. Reads at most `kMostFrames`.
 [[nodiscard]] Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread);
 
-/// The kernel ids of the program's threads, those that were made last first; empty: `read_python_stack` would fail.
+/// The kernel ids of the program's threads, the newest first; empty if `read_python_stack` would fail.
 std::vector<std::uint64_t> read_python_threads(const Memory& memory, std::uint64_t runtime);
 
 /// The line of the instruction at `offset` bytes, by the code's location table (Objects/locations.md in CPython's

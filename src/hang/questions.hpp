@@ -17,13 +17,13 @@ namespace muster::hang {
 /// The names in --hang-ask, in the order of `Question`.
 inline constexpr auto kQuestionNames = std::to_array<std::string_view>({"stacks", "py-spy", "recorder", "nccl"});
 
-/// The times that each was asked, by its number.
+/// The number of times that each question was asked, by `Question`.
 using AskedCounts = std::array<std::uint64_t, kQuestionNames.size()>;
 
 /// {"stacks": 12, ...}
 std::map<std::string, std::uint64_t> by_name(const AskedCounts& counts);
 
-/// As in --hang-ask.
+/// The name of the question in --hang-ask.
 std::string_view name_of(Question question);
 
 /// Reads "stacks,recorder", or "none".

@@ -12,10 +12,10 @@ namespace muster::hang {
 namespace {
 
 constexpr double kLeastDelay = 1;  // seconds
-/// The looks at which a job must hang before it is ended, and the part of the time between them.
+/// Looks at which a job must hang before it is ended, and the divisor of the limit for the time between them.
 constexpr int kLooksToEnd = 3;
 constexpr double kLooksInTime = 5;
-/// In limits: the time after which it is said who works while others wait, and after which who only spins is named.
+/// In limits: time after which the report says who works while others wait, and then who only spins.
 constexpr double kLongWork = 5;
 
 std::string seconds_text(double seconds) {
@@ -27,7 +27,7 @@ bool has_counts(const Evidence& evidence) {
   return std::ranges::any_of(evidence.ranks, [](const RankEvidence& one) { return !one.groups.empty(); });
 }
 
-/// True unless a rank does more than to use its CPU, as waits for a device do, or has not begun to train.
+/// True if all ranks train, and none has done more than use its CPU, as a wait for a device does, too.
 bool may_ask_recorders(const Evidence& evidence) {
   return evidence.missing == 0 && std::ranges::none_of(evidence.ranks, [](const RankEvidence& one) {
            return (one.is_moving && !one.is_spinning) || occupation_of(one.place) == Occupation::Compiles ||
@@ -68,7 +68,7 @@ std::vector<std::string> lines_of(const StallDetector::Look& look) {
 StallDetector::StallDetector(Limits limits, int world_size)
     : limits_(limits), limit_(shortest(limits)), world_size_(world_size), has_met_(world_size == 1) {}
 
-/// The job is not quiet, or not for long enough.
+/// Goes back to watching, because the job is not quiet, or not long enough.
 StallDetector::Step StallDetector::begin_again(double quiet) {
   Step step{.delay = std::max(limit_ / 2 - quiet, kLeastDelay), .is_moving = true};
   if (std::exchange(reported_, {}) == Finding::Named) {
@@ -121,7 +121,7 @@ StallDetector::Look StallDetector::describe_stall(const Verdict& verdict, const 
           .begins_stall = begins};
 }
 
-/// A rank that stands still beside one that writes is named like any other, once.
+/// Names a rank that stands still beside one that writes, once, like any other rank.
 StallDetector::Step StallDetector::check_beside_writer(const Evidence& evidence) {
   Step step = begin_again(evidence.quiet);
   note_meeting(evidence);
@@ -147,7 +147,7 @@ StallDetector::Step StallDetector::check_beside_writer(const Evidence& evidence)
   return step;
 }
 
-/// For a job whose recorders listen, and whose collectives are not known.
+/// Asks the recorders first, if they listen and the job's collectives are not known.
 StallDetector::Step StallDetector::ask_or_compare(Evidence evidence) {
   const double quiet = evidence.quiet;
   const bool is_named = reported_ == Finding::Named;
@@ -161,7 +161,7 @@ StallDetector::Step StallDetector::ask_or_compare(Evidence evidence) {
   return may_ask_recorders(evidence) ? Step{.gathers = true, .asks_recorders = true} : compare(std::move(evidence));
 }
 
-/// A rank that is behind at one moment may go on: collectives count if they were known at the look before, too.
+/// Compares two looks. Collectives count only if both looks know them: a rank may be behind for a moment.
 StallDetector::Step StallDetector::compare(Evidence evidence) {
   const double quiet = evidence.quiet;
   Step step{.delay = next_delay(quiet)};
@@ -184,8 +184,8 @@ double StallDetector::next_delay(double quiet) const {
   return std::max(delay, kLeastDelay);
 }
 
-/// A rank that uses its CPU at the same calls for very long is in an endless loop, as far as can be seen. One that looks
-/// for something every few seconds is not, and neither is one that has to share its CPU with many.
+/// Marks ranks that have used their CPU at the same calls for very long, as in an endless loop. A rank that looks for
+/// something every few seconds is none of them, nor one that has to share its CPU with many.
 void StallDetector::note_loops(Evidence& evidence) {
   constexpr double kLeastShare = 0.5;
   for (RankEvidence& one : evidence.ranks) {
@@ -227,15 +227,15 @@ void StallDetector::note_verdict(const Verdict& verdict, double quiet) {
   }
 }
 
-/// A rank that looks for something every few seconds does nothing between two looks that are near each other. Ranks that
-/// find each other for the first time wait for whoever serves the store as well, which a busy machine may keep waiting.
+/// True if the looks are far enough apart. A rank that looks for something every few seconds does nothing between two
+/// near looks, and ranks that meet for the first time wait for the store, which a busy machine may delay.
 bool StallDetector::is_long_enough(double quiet) const {
   constexpr double kTolerance = 0.9;  // of a look that comes a little early
   const bool are_meeting = seen_ == Finding::Still && !has_met_ && limits_.first_meeting <= 0;
   return quiet - seen_since_ >= kTolerance * limit_ * (are_meeting ? kLongWork : 0.5);
 }
 
-/// Says it once for each stall; a rank may be named after all stood still.
+/// Reports the verdict, once for each stall; a rank may be named after a report that all stand still.
 StallDetector::Step StallDetector::report(const Evidence& evidence, const Verdict& verdict) {
   const double quiet = evidence.quiet;
   Step step{.delay = next_delay(quiet)};

@@ -13,8 +13,8 @@
 
 namespace muster::hang {
 
-/// Watches one attempt. A job is quiet while none of its ranks writes a line or reports a step. At half of the limit
-/// the first evidence is gathered, at the limit the second; what has not changed between them is compared.
+/// Watches one attempt. A job is quiet while none of its ranks writes a line or reports a step. Evidence is gathered
+/// at half of the limit, and again at the limit; the verdict follows from what has not changed between the two.
 ///
 ///   Watching ── quiet for half of the limit: gather ──▶ Suspicious ── quiet for the limit: gather, judge ──▶ Reported
 ///      ▲                                                   │                                                    │
@@ -22,11 +22,11 @@ namespace muster::hang {
 ///
 /// While one rank writes and all others are quiet, the job is looked at once in each limit, without the recorders.
 ///
-/// Flight recorders make each rank write a line when they are asked. So they are asked only of a job that may hang, until a
-/// rank is named; and if they show that the job moves, only after twice the time.
+/// A flight recorder makes its rank write a line when it is asked. So recorders are asked only if the job may hang,
+/// until a rank is named; if they show that the job moves, they are asked again only after twice the time.
 class StallDetector {
  public:
-  /// Seconds of quiet. 0: never; one is more.
+  /// Limits in seconds of quiet. 0: never; at least one is set.
   struct Limits {
     double report = 0;         ///< after which a hang is reported
     double end = 0;            ///< after which it ends the attempt, once its ranks have met
@@ -37,13 +37,13 @@ class StallDetector {
   /// `world_size`: ranks of the job.
   StallDetector(Limits limits, int world_size);
 
-  /// A hang that is to end the attempt.
+  /// A hang because of which the attempt has to end.
   struct Hang {
     std::string why;
-    std::vector<int> ranks;  ///< ranks that run, and for which the others wait; empty: nobody is named
+    std::vector<int> ranks;  ///< ranks that run, and for which the others wait; empty: none could be named
   };
 
-  /// The state of a job whose stall has been reported, or that is to end.
+  /// The state of a job that stands still or has to end, for the report.
   struct Look {
     std::string why;                        ///< "the job has not moved for 60 s"
     double quiet = 0;                       ///< seconds
@@ -65,9 +65,9 @@ class StallDetector {
 
   /// Seconds until the first `on_time`.
   double first_delay() const { return limit_ / 2; }
-  /// `quiet`: seconds for which all ranks of this node have been quiet; `others_quiet`: for which all but the last writer have.
+  /// `quiet`: seconds since a rank of this node last gave a sign; `others_quiet`: the same without the last writer.
   Step on_time(double quiet, double others_quiet = 0);
-  /// `evidence` of all ranks that could be asked.
+  /// Takes the `evidence` of all ranks that could be asked.
   Step on_evidence(Evidence evidence);
 
  private:
@@ -87,7 +87,7 @@ class StallDetector {
   Step begin_again(double quiet);
 
   Limits limits_;
-  double limit_;  ///< the shortest limit: the first evidence that may be reported comes then
+  double limit_;  ///< the shortest limit, at which evidence is reported first
   int world_size_;
   bool has_met_;  ///< the ranks have communicated once in this attempt
   bool has_said_what_is_missing_ = false;
@@ -95,20 +95,20 @@ class StallDetector {
   WriterWatch writer_watch_;
   bool has_named_beside_writer_ = false;
   std::optional<Evidence> before_;
-  /// Since when a rank has only used its CPU, and the seconds of CPU time from then on.
+  /// The time since when a rank has only used its CPU, and the CPU seconds that it has used since.
   struct Spin {
     double since;  ///< in seconds of quiet
     double cpu = 0;
   };
   std::map<int, Spin> spins_;    ///< by rank
-  std::vector<int> seen_ranks_;  ///< the ranks of the last verdicts, which were alike
-  std::optional<Finding> seen_;  ///< finding of the last verdicts; empty: none that ends a job
-  double seen_since_ = 0;        ///< the look before the first of these, in seconds of quiet
-  double seen_at_ = 0;           ///< the last of these looks, likewise
+  std::vector<int> seen_ranks_;  ///< ranks of the last verdicts, which agreed
+  std::optional<Finding> seen_;  ///< finding of the last verdicts; empty: none for which a job ends
+  double seen_since_ = 0;        ///< seconds of quiet at the look before the first of these verdicts
+  double seen_at_ = 0;           ///< seconds of quiet at the last of these looks
   int times_seen_ = 0;
-  double longest_quiet_ = 0;         ///< of the stall that was reported
-  std::optional<Finding> reported_;  ///< in this stall
-  double asks_after_ = 0;            ///< seconds of quiet; before, the recorders are not asked: the job has moved
+  double longest_quiet_ = 0;         ///< longest quiet of the stall that was reported
+  std::optional<Finding> reported_;  ///< finding that was reported in this stall
+  double asks_after_ = 0;            ///< seconds of quiet before which recorders are not asked, as the job has moved
 };
 
 }  // namespace muster::hang

@@ -21,7 +21,7 @@ enum class Activity {
   Works,   ///< has moved, or is in code that shows nothing for minutes, such as a compiler
   Stands,  ///< its place is known, and it has not moved
   Idle,    ///< waits for a request, a child or its input
-  Unknown  ///< it has not moved as far as is known, and where it is could not be read
+  Unknown  ///< nothing is known to have moved, and its place could not be read
 };
 
 bool cannot_run(const Place& place) {
@@ -103,7 +103,7 @@ namespace {
 bool has_ended(const RankEvidence& one) {
   return !one.place.end.empty();
 }
-/// The operation in which most of the ranks wait; empty: none waits in a known one.
+/// The operation in which most of the ranks wait; empty: none waits in a known operation.
 std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
   std::map<std::string, int> counts;
   for (const RankEvidence& one : evidence) {
@@ -116,8 +116,8 @@ std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
   return most == counts.end() ? "" : most->first;
 }
 
-/// The calls of a rank, for a comparison: in the user's program with their lines, but in libraries without, since waits
-/// there are loops.
+/// The calls of a rank for a comparison: with lines in the user's program, without lines in libraries, whose waits
+/// are loops.
 std::vector<std::string> signature(const Place& place) {
   std::vector<std::string> calls{awaited_operation(place.stack)};
   for (const Frame& frame : place.stack) {
@@ -126,7 +126,7 @@ std::vector<std::string> signature(const Place& place) {
   return calls;
 }
 
-/// The ranks that are at another place than most, as far as they have stacks; empty: no place has most of all ranks.
+/// Ranks with stacks that are at another place than most; empty: no place has most of all ranks.
 Ranks outliers(const std::vector<RankEvidence>& evidence) {
   std::map<std::vector<std::string>, Ranks> groups;
   Ranks others;
@@ -153,8 +153,8 @@ Verdict make_verdict(Finding finding, const Ranks& ranks, const std::vector<Rank
           static_cast<int>(evidence.size() - ranks.size())};
 }
 
-/// For ranks that keep the others waiting: an accusation, unless one of them does something, or may have a reason to
-/// wait. What nobody could read is no evidence.
+/// Accuses the ranks that keep the others waiting, unless one of them does something or may have a reason to wait. A
+/// rank that nobody could read is not accused.
 Verdict accuse(const Ranks& ranks, Activities& activities, const std::vector<RankEvidence>& evidence) {
   if (const Ranks working = activities.among(ranks, Activity::Works); !working.empty()) {
     return make_verdict(Finding::WaitedFor, working, evidence);
@@ -165,7 +165,7 @@ Verdict accuse(const Ranks& ranks, Activities& activities, const std::vector<Ran
   return make_verdict(Finding::Named, ranks, evidence);
 }
 
-/// For a job of which some ranks have ended.
+/// Judges a job in which some ranks have ended.
 Verdict judge_ended(Activities& activities, const std::vector<RankEvidence>& evidence) {
   const Ranks ended = activities.ranks(Activity::Ended);
   Ranks alive;
@@ -183,7 +183,7 @@ Verdict judge_ended(Activities& activities, const std::vector<RankEvidence>& evi
     return make_verdict(is_waited_for ? Finding::WaitedFor : Finding::Moving, activities.ranks(Activity::Works),
                         evidence);
   }
-  Ranks absent = activities.ranks(Activity::Stands);  // who has ended may have done its part
+  Ranks absent = activities.ranks(Activity::Stands);  // a rank that has ended may have done its part
   absent.insert(activities.ranks(Activity::Idle).begin(), activities.ranks(Activity::Idle).end());
   if (!absent.empty()) {
     return accuse(absent, activities, evidence);
@@ -194,7 +194,7 @@ Verdict judge_ended(Activities& activities, const std::vector<RankEvidence>& evi
 /// Names the ranks that have not come to a collective, as far as the progress is known.
 Verdict judge_absent(Activities& activities, const std::vector<RankEvidence>& evidence) {
   std::vector<RankProgress> progress;
-  Ranks silent;  // such as one that holds Python's lock, for which a dump waits
+  Ranks silent;  // such as a rank that holds Python's lock, so that it cannot write its dump
   for (const RankEvidence& one : evidence) {
     if (!one.groups.empty()) {
       progress.push_back({one.rank, one.groups});
@@ -217,8 +217,8 @@ Verdict judge_absent(Activities& activities, const std::vector<RankEvidence>& ev
   return verdict;
 }
 
-/// For a job in which nobody is known to wait for others. That it stands still is known only where the kernel or the lock of
-/// a file holds all ranks: whatever else they wait for may come.
+/// Judges a job in which nobody is known to wait for others. It stands still for certain only if the kernel or a file
+/// lock holds all ranks: anything else that they wait for may still come.
 Verdict judge_without_waits(Activities& activities, const std::vector<RankEvidence>& evidence) {
   if (activities.has(Activity::Works)) {
     return make_verdict(Finding::Moving, activities.ranks(Activity::Works), evidence);
@@ -233,8 +233,8 @@ Verdict judge_without_waits(Activities& activities, const std::vector<RankEviden
   return make_verdict(are_idle ? Finding::Idle : Finding::Still, {}, evidence);
 }
 
-/// For ranks that all wait for each other: those that are at another place than most. While they find each other, each
-/// goes from place to place by itself.
+/// Judges ranks that all wait for each other: names those that are at another place than most. Not while they find
+/// each other, because then each goes from place to place by itself.
 Verdict judge_waits(Activities& activities, const std::vector<RankEvidence>& evidence) {
   const bool have_met = std::ranges::none_of(
       evidence, [](const RankEvidence& one) { return is_first_meeting(awaited_operation(one.place.stack)); });
@@ -324,7 +324,7 @@ Verdict judge(const std::vector<RankEvidence>& evidence) {
 
 namespace {
 
-/// Says where the ranks are if none keeps the others waiting; else empty.
+/// Describes where all ranks are if none keeps the others waiting; otherwise empty.
 std::string describe_all(const Verdict& verdict, const std::vector<RankEvidence>& evidence) {
   const std::vector<Group> places = group(evidence);
   if (verdict.ranks.empty() && places.size() == 1) {

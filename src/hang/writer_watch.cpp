@@ -15,7 +15,7 @@ bool has_worked(const RankEvidence& now, const Evidence& before) {
          was->counters.cpu_ms != now.counters.cpu_ms;
 }
 
-/// True if all ranks but those that are named wait for them.
+/// True if all ranks wait for the named ones.
 bool do_all_wait(const Verdict& verdict, const Evidence& evidence) {
   return verdict.finding == Finding::Named && evidence.missing == 0 &&
          std::ranges::all_of(evidence.ranks, [&](const RankEvidence& one) {
