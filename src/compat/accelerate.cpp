@@ -27,7 +27,7 @@ bool is_one_machine(const Translation& t) {
   return machines && machines->value == "1";
 }
 
-/// Names the options about hosts that are not used, and why.
+/// Adds notices with the options about hosts that are not used, and why.
 void name_unused_hosts(Translation& t, const Launch& launch, const std::string& why) {
   for (const char* const name : {"deepspeed-hostfile", "deepspeed-inclusion-filter", "deepspeed-exclusion-filter",
                                  "deepspeed-multinode-launcher"}) {
@@ -108,8 +108,8 @@ int count_machines(const Translation& t) {
   return cluster ? cluster->job.most_nodes : 1;
 }
 
-/// True if the launcher starts one process only. It decides by what the drivers of accelerators see; where none is
-/// seen, or a kind that muster does not know, the requested number counts.
+/// True if the launcher starts only one process. It decides by the devices that drivers show; if they show none, or a
+/// kind that muster does not know, by the requested number.
 bool is_simple(const Translation& t, const Launch& launch, int machines) {
   if (launch.is_distributed() || machines > 1 || t.settings.contains("hostfile")) {
     return false;

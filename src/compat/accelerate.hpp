@@ -6,7 +6,7 @@
 
 namespace muster::accelerate {
 
-/// A configuration file, as `accelerate config` writes it. Keys are names of options with dashes; null values are
+/// A configuration file, as `accelerate config` writes it. Its keys are option names, with dashes. Null values are
 /// left out.
 struct Configuration {
   std::map<std::string, Sourced<std::string>> values;   ///< top-level values
@@ -52,7 +52,7 @@ struct Launch {
 
 // The variables that tell workers how to train.
 
-/// Spelling of a value by the launcher: as Python's str() writes what argparse or the configuration file has read.
+/// The spelling of a value by the launcher: Python's str() of what argparse or the configuration file gave.
 enum class Spelling {
   Text,      ///< as it was given
   Lower,     ///< in lower case
@@ -73,7 +73,7 @@ struct WorkerVariable {
   const char* choices = nullptr;  ///< any other value is an error
 };
 
-/// Groups of variables; each is set if its kind of training is used.
+/// Groups of variables: all variables of a group are set if that kind of training is used.
 enum class Group {
   Dynamo,
   Fp8,

@@ -75,7 +75,7 @@ std::optional<std::string> find_name(const CompatLauncher& compat, std::string_v
   return std::nullopt;
 }
 
-/// Adds a notice for an original's option behind the script, which is the script's unless "--" sets it apart.
+/// Adds a notice for an option of the original behind the script: it is the script's, unless "--" sets it apart.
 void notice_options_behind(CommandLine& line, const CompatLauncher& compat) {
   auto notice = describe_option_behind(line.program, original_of(compat),
                                        [&](const std::string& typed) { return find_name(compat, typed); });
@@ -206,7 +206,7 @@ std::string spelled(const CommandLine& line, std::string_view name) {
   if (line.compat == nullptr) {
     return "--" + std::string(name);
   }
-  // Names that launchers have for the options of which messages speak, where they are others.
+  // The names that launchers have for options, where they differ from muster's, which messages use.
   constexpr auto kOtherNames = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"nnodes", "num-nodes"},
       {"nnodes", "num-machines"},

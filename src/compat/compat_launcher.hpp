@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// A setting without an option: layout of the log files where it is not muster's own, `kTorchrunLogs` or `kNoLogs`.
+/// A setting that has no option: the layout of the log files if it is not muster's own, `kTorchrunLogs` or `kNoLogs`.
 inline constexpr const char* kLogLayout = "log-layout";
 inline constexpr const char* kTorchrunLogs = "torchrun";
 inline constexpr const char* kNoLogs = "nothing";
@@ -70,11 +70,11 @@ struct TypedOption {
 /// Translates the options of another launcher into muster's settings.
 struct Translation {
   const Snapshot& snapshot;
-  /// Program, notices (both may be changed) and muster's own options. A variable among those is weaker than a flag of
-  /// the other launcher.
+  /// Has the program and notices, which may both be changed, and muster's own options. A variable among these is
+  /// weaker than a flag of the other launcher.
   CommandLine& line;
   const ReadText& read_text;  ///< for files that the line names
-  bool is_whole = true;       ///< false: options that accompany a description of the job, and have no defaults
+  bool is_whole = true;       ///< false: these options accompany a description of the job, and have no defaults
   std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes: the last value of each option
   std::vector<TypedOption> typed;                        ///< all options of the command line, in order
   std::map<std::string, Sourced<std::string>> settings;  ///< the result
@@ -92,7 +92,7 @@ struct Translation {
   }
   /// Drops the setting of an option and adds a notice with the reason.
   void ignore(const std::string& name, const std::string& setting, const std::string& why);
-  /// Adds such a notice for an option that stands on the line; a variable may be there for other jobs.
+  /// Adds such a notice only for an option on the line: a variable may be meant for other jobs.
   void ignore_flag(const std::string& name, const std::string& why);
 };
 
@@ -114,13 +114,13 @@ struct CompatLauncher {
   Result<> (*translate)(Translation& translation);  ///< does what the table cannot express
   Syntax syntax = Syntax::Argparse;
   const char* aliases = nullptr;  ///< its other names, separated by blanks
-  /// Product name for --version, by which other programs recognize the original.
+  /// The product's name, which --version prints: other programs recognize the original by it.
   const char* product = nullptr;
-  /// Subcommand that must stand behind the name because the original has others too: "launch". nullptr: none.
+  /// The subcommand that has to follow the name, because the original has others, too: "launch". nullptr: none.
   const char* subcommand = nullptr;
   /// Name of the original in texts, if it differs from `name`.
   const char* original = nullptr;
-  bool variables_win = false;  ///< over flags, as Paddle's do
+  bool variables_win = false;  ///< the launcher's variables win over flags, as Paddle's do
 };
 
 /// The words that start it as a command of muster: "torchrun", "accelerate launch".
@@ -155,8 +155,8 @@ struct CompatNames {
 [[nodiscard]] Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat,
                                           const Sourced<std::string>& words, const Snapshot& snapshot);
 
-/// Reads the platform's variables on how to run the job, such as ModelArts' for its MA_RUN_METHOD. A worker of
-/// another launcher ignores them, since it is part of a job already.
+/// Reads the platform's variables that say how to run the job, such as ModelArts' MA_RUN_METHOD. Not for a worker of
+/// another launcher, which is a part of a job already.
 [[nodiscard]] Result<> read_run_method(CommandLine& line, const Snapshot& snapshot);
 
 /// Adds the arguments that the original would give to the workers of the mode.

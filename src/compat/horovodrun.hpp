@@ -6,8 +6,8 @@
 
 namespace muster::horovodrun {
 
-/// Gives the options that the file of --config-file sets and no flag does. Does nothing if no file is named. Fails
-/// for a file that cannot be read.
+/// Adds the options that the file of --config-file sets, unless a flag sets them. Does nothing if no file is named.
+/// Fails for a file that cannot be read.
 [[nodiscard]] Result<> take_configuration(Translation& t);
 
 // The variables that horovodrun sets for the ranks, from options and from its configuration file.

@@ -16,7 +16,7 @@ namespace {
 
 using Text = Sourced<std::string>;
 
-/// Puts an IPv6 address in brackets, so that its end is not read as a number of slots.
+/// Puts an IPv6 address in brackets, because its last number would be read as a number of slots.
 std::string in_brackets(const std::string& host) {
   const std::size_t name = host.rfind('@') + 1;  // 0 without a login name
   const bool is_bare = host.find(':') != std::string::npos && host.find('[') == std::string::npos;
@@ -68,7 +68,7 @@ HostList as_list(const GivenHosts& hosts, int silent) {
   return {mapped(hosts.value, listed), hosts.source};
 }
 
-/// The list in the form of --hosts.
+/// The list of hosts, as --hosts spells it.
 Text as_text(const HostList& hosts) {
   const auto words = mapped(hosts.entries, [](const ListedHost& entry) {
     return entry.is_open ? entry.host : entry.host + ":" + std::to_string(entry.slots);
@@ -76,7 +76,7 @@ Text as_text(const HostList& hosts) {
   return {join(words, ","), hosts.source};
 }
 
-/// Sets the count of this machine, which has no list of hosts.
+/// Sets the number of processes of this machine, if no list of hosts is used.
 void place_here(Translation& t, const std::optional<Text>& all, const std::optional<Text>& here) {
   const bool is_less = all && here && number_of(*all) < number_of(*here);
   if (here && !is_less) {
@@ -90,7 +90,7 @@ void ignore(Translation& t, const Text& list, const std::string& why) {
   t.line.notices.push_back("ignoring " + list.source.name + ": " + why);
 }
 
-/// Names a file that stands beside a list of hosts; that of a variable only lists the possible hosts.
+/// Adds a notice about a file beside a list of hosts; a variable's file only lists the possible hosts.
 void ignore_file(Translation& t, const HostPlacing& placing) {
   if (placing.file && placing.file->source.kind != SourceKind::Variable) {
     ignore(t, *placing.file, placing.hosts.source.name + " says which hosts are used, and their slots");
@@ -129,7 +129,7 @@ std::string find_other_starter(const Translation& t) {
   return has_nodes ? "you start muster on each node" : "";
 }
 
-/// `read_chosen_hosts` of the file. Empty if it cannot be read or is no list.
+/// Reads the chosen hosts of the file. Empty if it cannot be read or is no hostfile.
 HostList hosts_of_readable_file(const Translation& t, const Sourced<std::string>& file, const Settings& choice) {
   const auto mounted = t.snapshot.files.find(file.value);
   const auto text = mounted == t.snapshot.files.end() ? t.read_text(file.value) : std::optional(mounted->second);

@@ -46,31 +46,31 @@ enum class Placed {
   OnList
 };
 
-/// Reads "a,b:4" into `list`, without empty entries and hosts with 0 slots, as mpirun. Fails for a word that is no
-/// host.
+/// Reads "a,b:4" into `list`. Like mpirun, leaves out empty entries and hosts with 0 slots. Fails for a word that is
+/// no host.
 [[nodiscard]] Result<> add_hosts(HostList& list, const Sourced<std::string>& text);
 
-/// Reads the text of a hostfile. A host without a number has `silent` slots; with `silent` 0 the host's own number.
+/// Reads the text of a hostfile. A host without a number gets `silent` slots; 0: the host itself knows its number.
 /// Fails if the text is no hostfile.
 [[nodiscard]] Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent);
 
-/// The choice among the hosts of a list by a launcher's options that include or exclude some.
+/// Turns a launcher's options that include or exclude hosts of a list into settings.
 Settings choice_of_hosts(const std::optional<Sourced<std::string>>& included,
                          const std::optional<Sourced<std::string>>& excluded);
 
-/// The hosts of a hostfile's text that `choice` leaves, at most the wanted number of nodes.
+/// The hosts of a hostfile's text that `choice` leaves, up to the wanted number of nodes.
 [[nodiscard]] Result<GivenHosts> read_chosen_hosts(const Translation& t, const Sourced<std::string>& text,
                                                    const Settings& choice);
 
 /// The platform that starts muster on each node; empty if the line itself names its platform.
 std::optional<Starter> find_starter(const Translation& t);
 
-/// Decides whether a list on the line or the platform describes the nodes. A list of as many hosts as the platform
-/// has nodes fits both: the line is for all of them. Else the list counts if this host is not in it, as in the pod
-/// from which a platform's MPI example starts the others by ssh, and is an error if this host is.
+/// Decides whether the nodes are those of the list on the line or of the platform. If both have the same number, they
+/// mean the same. Otherwise the list is used if this host is not in it, as in a platform's MPI example, whose pod
+/// starts the others by ssh; it is an error if this host is in it.
 [[nodiscard]] Result<> settle_starter(Translation& t, const HostList& listed);
-/// Decides likewise for the hosts that `choice` (kIncludedHosts, kExcludedHosts) leaves of a hostfile. Reads the file
-/// only if such a platform is there.
+/// Decides likewise for the hosts of a hostfile that `choice` (kIncludedHosts, kExcludedHosts) leaves. Reads the
+/// file only if a platform starts muster on each node.
 [[nodiscard]] Result<> settle_starter(Translation& t, const Sourced<std::string>& file, const Settings& choice);
 
 /// Places the processes on the hosts of a list, unless the nodes are placed otherwise, or all hosts are this machine.

@@ -10,29 +10,29 @@
 
 namespace muster {
 
-/// The command that replaces a launcher.
+/// The command line of muster that replaces a launcher.
 struct SuggestedCommand {
   std::string line;              ///< the equivalent command line of muster
-  std::string where{};           ///< follows the line, such as " without muster"
-  std::string on_nodes{};        ///< the line, and where to use it in a job of several nodes; empty: on each node
-  bool knows_nodes = false;      ///< the launcher's options name the other nodes
-  std::string nodes_variable{};  ///< the variable that names them too, if it is set
+  std::string where{};           ///< words that follow the line, such as " without muster"
+  std::string on_nodes{};        ///< the line for several nodes, and where to type it; empty: on each node
+  bool knows_nodes = false;      ///< the launcher's options already name the other nodes
+  std::string nodes_variable{};  ///< a variable that also names the other nodes, if it is set
 };
 
-/// A variable by which a launcher learns the job. `text` has a template's placeholders.
+/// A variable that tells a launcher about the job. `text` has a template's placeholders.
 struct LauncherVariable {
   std::string_view name;
   std::string_view text;
   bool is_of_several_nodes = false;  ///< only a job of several nodes has it
 };
 
-/// A launcher that muster starts once on each node, where it starts the workers itself.
+/// A launcher that muster starts once on each node, and that starts the workers itself.
 struct StartedOnce {
   std::string name;                             ///< as typed, without folders: "llamafactory-cli train"
-  std::span<const LauncherVariable> variables;  ///< none: it cannot be told of other nodes
+  std::span<const LauncherVariable> variables;  ///< none: it cannot learn about other nodes
 };
 
-/// `name` and `arguments` as below. Empty if it is no such launcher.
+/// Finds such a launcher; parameters as for `suggest_command`. Empty: it is none.
 std::optional<StartedOnce> find_started_once(std::string_view name, std::span<const std::string> arguments);
 
 /// Finds the replacement of a launcher. `name` is a program's or a Python module's, `arguments` are the words behind
@@ -48,7 +48,7 @@ bool is_python(std::string_view word);
 /// The part of a path behind the last slash.
 std::string_view base_name(std::string_view path);
 
-/// The one of script, module and code that a command line of Python runs.
+/// The script, module or code that a command line of Python runs; only one of them is set.
 struct PythonRun {
   std::string script;  ///< a path
   std::string module;

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Sets what the option means to muster, and returns the words for mpirun if mpirun is to get the option too.
+/// Translates one option into settings, and returns the words for mpirun if mpirun needs the option, too.
 std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& typed);
 
 /// Sets the counts and the lists of hosts; `others` is the number of processes of the other programs. Fails if they

@@ -56,7 +56,7 @@ Mapping read_mapping(std::string_view text) {
 
 // Translates each option of mpirun into settings and words for mpirun.
 
-/// A value that muster implements, and the setting for it; nullptr: no setting is needed.
+/// A value of an option that muster implements, and the setting for it; nullptr: none is needed.
 struct OwnSetting {
   std::string_view option;
   std::string_view value;
@@ -73,14 +73,14 @@ constexpr auto kOwnValues = std::to_array<OwnSetting>({
     {"rank-by", "slot"},
 });
 
-/// Old names that mpirun refuses if the environment sets something else.
+/// Old names of options. mpirun refuses them if the environment sets something else.
 /// Source: Open MPI 4.1, "mpirun(1)".
 constexpr std::pair<std::string_view, const char*> kOldNames[] = {
     {"bind-to-core", "core"},
     {"bind-to-socket", "socket"},
 };
 
-/// Options beside --map-by that decide which slots are filled.
+/// Options that decide, in addition to --map-by, which slots are filled.
 constexpr auto kPlacing = std::to_array<std::string_view>(
     {"bynode", "bycore", "npersocket", "ppr", "rankfile", "rf", "cpus-per-proc", "cpus-per-rank"});
 
@@ -114,7 +114,7 @@ struct OptionMeaning {
   bool is_only_mpirun = false;
 };
 
-/// True for parameters of how daemons start, which is muster's.
+/// True for parameters about the start of daemons: muster starts them.
 bool is_of_daemons(std::string_view name) {
   return name.starts_with("plm") || name == "orte_launch_agent" || name == "prte_launch_agent";
 }
@@ -276,7 +276,7 @@ std::optional<Sourced<std::string>> find_oversubscription(const Translation& t) 
   return is_on ? std::optional(Sourced<std::string>{"1", from_variable(kVariable)}) : std::nullopt;
 }
 
-/// The given option, if any, that has mpirun fill the slots in a way that muster does not have.
+/// The option, if one is given, by which mpirun fills the slots in a way that muster does not have.
 const TypedOption* find_own_placing(const Translation& t) {
   return first_of(t.typed, places);
 }
@@ -386,7 +386,7 @@ Result<Counts> read_counts(const Translation& t) {
   return counts;
 }
 
-/// The last of these parameters on the line, else a variable.
+/// The value of these parameters: the last one on the line, otherwise a variable's.
 std::optional<Text> find_parameter(const Translation& t, std::span<const std::string_view> names,
                                    std::span<const char* const> variables) {
   for (auto typed = t.typed.rbegin(); typed != t.typed.rend(); ++typed) {
@@ -397,8 +397,8 @@ std::optional<Text> find_parameter(const Translation& t, std::span<const std::st
   return first_variable(t, variables);
 }
 
-/// Takes mpirun's remote shell and its arguments. Of "ssh : rsh", where mpirun takes the first that is installed, the
-/// first counts.
+/// Takes mpirun's remote shell and its arguments. From "ssh : rsh" takes the first one, where mpirun takes the first
+/// that is installed.
 void translate_shell(Translation& t) {
   const auto agent = find_parameter(t, kAgentParameters, kAgents);
   const auto words = find_parameter(t, kShellParameters, kShellWords);
@@ -408,7 +408,7 @@ void translate_shell(Translation& t) {
   }
 }
 
-/// Names the variables of parameters that are ignored on the line as well.
+/// Adds notices about variables for parameters that are ignored on the line, too.
 void ignore_daemon_variables(Translation& t) {
   for (const auto& [variable, value] : t.snapshot.variables) {
     const std::string_view name(variable);
@@ -420,7 +420,7 @@ void ignore_daemon_variables(Translation& t) {
   }
 }
 
-/// Names the parameters of a remote shell that nobody needs.
+/// Adds notices about parameters of a remote shell if none is needed.
 void ignore_shell(Translation& t) {
   for (const TypedOption& typed : t.typed) {
     const bool is_one = typed.values.size() == 2 && (contains(kAgentParameters, typed.values.front()) ||

@@ -77,7 +77,7 @@ namespace {
 constexpr const char* kDefaultWorkers = "8";
 constexpr const char* kDefaultPort = "8118";
 
-/// A year in seconds, for "wait infinitely": the gang has no such timeout, but no job waits that long.
+/// A year in seconds stands for "wait infinitely": the gang always has a timeout, but no job waits that long.
 constexpr const char* kYear = "31536000";
 
 /// msrun's limit for the number of simulated workers.
@@ -182,7 +182,7 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   return {};
 }
 
-/// Translates --tail_worker_log from global ranks into the local ranks of this node, by msrun's numbering.
+/// Translates --tail_worker_log: turns global ranks, as msrun numbers them, into local ranks of this node.
 Result<> translate_tail(Translation& t, const Workers& workers) {
   const auto ranks = find_set(t, "tail-worker-log");
   const auto node = find_set(t, "node-rank");

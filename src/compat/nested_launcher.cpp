@@ -53,12 +53,12 @@ std::string interpreter_of(const std::string& text) {
   return std::string(base_name(word));
 }
 
-/// The program's usual name, and the words behind it.
+/// The usual name of the program, and the words that follow it.
 struct NamedProgram {
   std::string name;
   Strings arguments;
-  std::string path{};                 ///< as typed, of a program that is not Python's
-  std::optional<PythonRun> python{};  ///< the name is that of its script or module
+  std::string path{};                 ///< as typed; empty for a script or module of Python
+  std::optional<PythonRun> python{};  ///< set if the name is that of a Python script or module
 };
 
 NamedProgram find_program(Strings line) {
@@ -80,7 +80,7 @@ std::optional<std::string> read_python_file(const std::string& path, const ReadT
   return text && is_python(interpreter_of(*text)) ? std::move(text) : std::nullopt;
 }
 
-/// The places in which the program runs too often, as "in each of the 8 copies on this node"; empty: none.
+/// The places in which the program runs too often, "in each of the 8 copies on this node"; empty: none.
 std::string repeated(const NestedLauncher& own, const LaunchContext& starts) {
   if (starts.tasks_here > 1 && starts.count > 0) {
     return "in each of the " + std::to_string(starts.tasks_here) + " tasks on this host";
@@ -255,13 +255,13 @@ bool is_script(const std::string& word) {
   return word.ends_with(".py");
 }
 
-/// True for a program, which cannot be the value of an option.
+/// True if the words begin with a program, so that they cannot be the value of an option.
 bool is_program(Strings words) {
   return !words.empty() &&
          (is_python(words[0]) || is_script(words[0]) || suggest_command(base_name(words[0]), words.subspan(1)));
 }
 
-/// True if the next word is the option's value; for an unknown --option if the program stands right behind the word.
+/// True if the next word is the option's value. For an unknown --option: if the word after that value is the program.
 bool takes_next(const Wrapper& wrapper, Strings words) {
   const std::string& option = words[0];
   if (!option.starts_with("--")) {
@@ -272,7 +272,7 @@ bool takes_next(const Wrapper& wrapper, Strings words) {
          is_program(words.subspan(place + 1));
 }
 
-/// Number of leading words that form an option with its value; 0: none.
+/// Number of leading words that form one option, with its value if it has one; 0: they are no option.
 std::size_t count_option(const Wrapper& wrapper, Strings words) {
   const bool is_one = words[0].size() > 1 && words[0].front() == '-' && !(wrapper.is_python && words[0] == "-m");
   const bool is_variable = wrapper.name == "env" && words[0].find('=') != std::string::npos;
@@ -282,7 +282,7 @@ std::size_t count_option(const Wrapper& wrapper, Strings words) {
   return is_one || is_variable ? 1 : 0;
 }
 
-/// Index of the program, or past the end.
+/// The index of the first word after the wrapper's own words: the program. Past the end: there is none.
 std::size_t skip_own_words(const Wrapper& wrapper, Strings words) {
   int operands = wrapper.operands;
   std::size_t at = wrapper.command.empty() ? 1 : 2;

@@ -22,7 +22,7 @@ struct NestedLauncher {
   bool is_launcher = false;  ///< it is another launcher
 };
 
-/// The launcher among the words of a command line that muster starts once on each node; empty: there is none.
+/// Finds a launcher that muster starts once on each node among the words of a command line; empty: there is none.
 std::optional<StartedOnce> find_started_once(std::span<const std::string> program);
 
 /// Examines the program by its name and, if it is a Python script, by the script's text. Imports, and scripts of a
@@ -39,14 +39,14 @@ struct LaunchContext {
   int tasks_here = 1;          ///< agents that the platform runs on this host; each one starts the program
 };
 
-/// Warns of a program that starts its own processes several times on a node, and of a launcher without other nodes on
-/// several. Empty: no warning, also for a line of a script if the user names the mode.
+/// Warns of a program that would start its own processes several times on a node, or, on several nodes, of a launcher
+/// that does not know the others. Empty: no warning; also for a line of a script if the user names the mode.
 std::string check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts);
 
 /// The first MiB of a file; empty if it is no regular file that can be read.
 std::optional<std::string> read_script(const std::string& path);
 
-/// `is_python_added`: muster added the first word, an interpreter.
+/// Finds the files among the words of a command line. `is_python_added`: muster added the first word, an interpreter.
 ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added);
 
 /// True for an interpreter without a script, which reads its program from standard input: "python3 -", "bash -s".
@@ -54,7 +54,7 @@ bool reads_program_from_input(const std::vector<std::string>& program);
 
 struct Wrapped {
   std::span<const std::string> words;
-  bool is_python = false;  ///< the first word takes the place of Python's name
+  bool is_python = false;  ///< the wrapper runs Python itself: the first word stands for its name
 };
 
 /// The words without known wrappers. An unknown wrapper, or one with unknown options, counts as the program.

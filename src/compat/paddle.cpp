@@ -36,7 +36,7 @@ constexpr CompatOption option(const char* name, const char* argument, OptionSupp
   return {name, '\0', argument, support, note, setting};
 }
 
-/// An option without a variable, or with a variable of another name.
+/// Changes a row: the option has no variable, or one of another name.
 constexpr CompatOption without_variable(CompatOption row) {
   row.may_be_variable = false;
   return row;
@@ -241,7 +241,7 @@ std::optional<std::size_t> find_place(const Translation& t, const std::vector<st
   return here == ips.end() ? std::nullopt : std::optional(static_cast<std::size_t>(here - ips.begin()));
 }
 
-/// Takes the nodes from a list of addresses, which is the same on every node.
+/// Takes the nodes from a list of addresses; all nodes have the same list.
 Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
   std::vector<std::string> ips = split(with_plain_blanks(list.value), ',');
   for (std::string& ip : ips) {
@@ -308,7 +308,7 @@ void translate_paddle_restarts(Translation& t) {
   }
 }
 
-/// Translates device names, which are those of the list of visible devices.
+/// Translates device names. They are the names in the list of visible devices.
 Result<> translate_devices(Translation& t, const Sourced<std::string>& listed) {
   std::vector<std::string> names = split(listed.value, ',');
   for (std::string& name : names) {

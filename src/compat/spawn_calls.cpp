@@ -28,7 +28,7 @@ constexpr auto kSpawners = std::to_array<Spawner>({
     {"paddle", "distributed", "spawn", false},
 });
 
-/// Names that a script finds only as a worker of a launcher, in its environment or in torch.
+/// Names that only a worker of a launcher finds: a script that uses one of them knows launchers.
 constexpr auto kOfLaunchers =
     std::to_array<std::string_view>({"LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "RANK", "WORLD_SIZE",
                                      "TORCHELASTIC_RUN_ID", "is_torchelastic_launched"});
@@ -37,7 +37,7 @@ bool is_in_name(char c) {
   return is_letter_or_digit(c) || c == '_';
 }
 
-/// Index of the word, which is no part of a longer name.
+/// Index of the word in the text, where it is not a part of a longer name.
 std::size_t find_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
@@ -48,7 +48,7 @@ std::size_t find_word(std::string_view text, std::string_view word) {
   return std::string_view::npos;
 }
 
-/// The quote that is open behind `c`; '\0': none.
+/// The quote that is still open after `c`; '\0': none.
 char quote_behind(char c, char before, char quote) {
   if (before == '\\') {
     return quote;
@@ -59,7 +59,7 @@ char quote_behind(char c, char before, char quote) {
   return c == '"' || c == '\'' ? c : '\0';
 }
 
-/// The line up to its comment, with blanks for what is quoted.
+/// The code of a line, without its comment; quoted text becomes blanks.
 std::string code_of(std::string_view line) {
   std::string code;
   char quote = '\0';
@@ -89,7 +89,7 @@ std::string_view count_of(std::string_view argument) {
   return is_count ? trim(argument.substr(equals + 1)) : std::string_view();
 }
 
-/// The number in a call whose arguments begin here; empty if it has none.
+/// The number of processes in a call whose arguments begin here; empty if the call does not name it.
 std::string_view count_in(std::string_view text) {
   std::size_t from = 0;
   int depth = 0;
@@ -126,7 +126,7 @@ std::optional<SpawnCall> call_in(std::string_view code, std::string_view text, c
       count.empty() ? "" : "nprocs=" + one_line(count, kMostOfCount)};
 }
 
-/// True for each of `kSpawners` whose module the script names up to this line.
+/// For each of `kSpawners`: true if the script has named its module up to this line.
 using Named = std::array<bool, kSpawners.size()>;
 
 std::optional<SpawnCall> find_call(std::string_view code, std::string_view text, Named& named, std::size_t number) {
@@ -146,7 +146,7 @@ bool asks_for_launcher(std::string_view line) {
              kOfLaunchers, [&](std::string_view name) { return find_word(statement, name) != std::string_view::npos; });
 }
 
-/// True if the line begins or ends a text of several lines, such as a docstring.
+/// True if a text of several lines, such as a docstring, begins or ends in this line.
 bool turns_text(std::string_view line) {
   bool turns = false;
   for (std::size_t i = 0; i + 2 < line.size(); ++i) {

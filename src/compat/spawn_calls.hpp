@@ -15,8 +15,8 @@ struct SpawnCall {
   std::string count;   ///< as the script has it, such as "nprocs=ngpus"; empty: one for each device
 };
 
-/// The first call that starts several processes, whether or not a run reaches it. Comments and strings do not count.
-/// Empty as well if an `if` of the script asks for a variable of torchrun, such as LOCAL_RANK: it knows launchers.
+/// Finds the first call that starts several processes, even if a run may not reach it. Ignores comments and strings.
+/// Empty also if an `if` of the script asks for a variable of torchrun, such as LOCAL_RANK: then it knows launchers.
 std::optional<SpawnCall> find_spawn(std::string_view script);
 
 }  // namespace muster

@@ -52,8 +52,8 @@ Result<std::string> read_value(const CompatLauncher& compat, const CompatOption&
 
 namespace {
 
-/// Names a variable such as PET_NNODE, which nobody reads and which is nearly one of torchrun's. Other prefixes have
-/// more variables than options.
+/// Adds a notice about a variable such as PET_NNODE, which nobody reads and which is nearly one of torchrun's. Other
+/// prefixes also have variables that are no options.
 void name_misspelled(const CompatLauncher& compat, const Snapshot& snapshot, std::vector<std::string>& notices) {
   const std::string prefix = compat.variables;
   const auto known =
@@ -123,7 +123,7 @@ constexpr auto kVariables = std::to_array<std::pair<const char*, const char*>>({
     {"TF_WORKER_HOSTS", ""},
 });
 
-/// Variables that contradict the command line. Many command lines pass on the variables themselves, which agree then.
+/// Variables that contradict the command line. Many command lines use the variables themselves: then both agree.
 std::vector<std::string> names_of_ignored(const Translation& t) {
   std::vector<std::string> names;
   for (const auto& [variable, option] : kVariables) {

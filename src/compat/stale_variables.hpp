@@ -1,6 +1,6 @@
 #pragma once
 
-// Drops variables of another start, and reads devices and numbers as other launchers do.
+// Drops variables that an earlier start has left, and reads devices and numbers as other launchers do.
 
 #include "base/result.hpp"
 #include "compat/compat_launcher.hpp"
@@ -12,9 +12,9 @@
 
 namespace muster {
 
-/// Drops RANK, WORLD_SIZE, MASTER_ADDR and TF_CONFIG, with a notice, where the other launcher would not read them.
-/// muster reads them since some platforms set nothing else: they count if the command line does not describe the
-/// nodes (`is_about_nodes`) and the variables are complete and possible.
+/// Drops RANK, WORLD_SIZE, MASTER_ADDR and TF_CONFIG, with a notice, if the other launcher would not read them.
+/// muster does read them, since some platforms set nothing else: if the command line does not describe the nodes
+/// (`is_about_nodes`), and the variables are complete and possible.
 void drop_stale_variables(Translation& translation, bool is_about_nodes);
 
 /// The number of nodes by the translation, else by muster's own options; empty: neither says it.
@@ -23,11 +23,11 @@ std::string nodes_of(const Translation& translation);
 /// The variable's value, unless it is empty or `variable` is nullptr.
 std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable);
 
-/// True for "1" and "1:1".
+/// True for "1" and "1:1", which mean one node.
 bool is_one(const std::string& nodes);
 
-/// Sets the given port for the workers of several nodes, as scripts name it in --dist-url tcp://ADDRESS:PORT. The
-/// agents meet beside it.
+/// Gives the port to the workers of several nodes, as scripts name it in --dist-url tcp://ADDRESS:PORT. The agents
+/// then meet at another port.
 void give_port_to_workers(Translation& translation);
 
 // Devices of this node by their numbers on the host, as other launchers name them.
@@ -35,7 +35,7 @@ void give_port_to_workers(Translation& translation);
 /// Names of `count` devices that no list hides: numbers from 0.
 std::vector<std::string> device_numbers(int count);
 
-/// Names of the devices that this node shows: those in a list such as CUDA_VISIBLE_DEVICES, else `device_numbers`.
+/// Names of the devices that this node shows: those in CUDA_VISIBLE_DEVICES or its like, else `device_numbers`.
 std::vector<std::string> shown_devices(const Snapshot& snapshot);
 
 /// Turns device names into the form of --devices: indexes among the shown devices. Fails for a device that the list

@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-/// muster's own option, unless it says what the program is: the other launcher has its own options for that.
+/// Finds muster's own option, unless it is about the program: the other launcher has its own options for that.
 const Option* find_own(const OptionTable* own, const std::string& name) {
   static constexpr std::array<std::string_view, 2> kDecided = {"module", "no-python"};
   const bool is_decided = contains(kDecided, name);
@@ -45,7 +45,7 @@ std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat, 
   return found;
 }
 
-/// The option for which `option` is another name, or `option` itself.
+/// The option itself, or if it is only another name, the option that it stands for.
 const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& option) {
   const CompatOption* const itself = first_of(compat.options(), [&](const CompatOption& one) {
     return option.same_as != nullptr && std::string_view(one.name) == option.same_as;
@@ -59,7 +59,7 @@ void take(Typed& typed, const CompatLauncher& compat, const CompatOption& option
   typed.arguments = option.argument == nullptr ? 0 : split(option.argument, ' ').size();
 }
 
-/// The typed name, without leading dashes and "=" with its value.
+/// The name that was typed, without leading dashes, and without "=" and a value.
 std::string name_in(const std::string& token) {
   const std::size_t start = token.find_first_not_of('-');
   return start == std::string::npos ? "" : dashed(token.substr(start, token.find('=') - start));
@@ -142,7 +142,7 @@ std::optional<std::string> nearest_of(const CompatLauncher& compat, const std::s
   return first_of(compat.options(), [&](const CompatOption& one) { return dashed(one.name) == *nearest; })->name;
 }
 
-/// The error for a beginning such as "--log" that several options have.
+/// The error for a beginning that several options share, such as "--log".
 std::optional<Error> find_ambiguity(const CompatLauncher& compat, const std::string& token) {
   const std::string beginning = name_in(token);
   const bool is_long = token.starts_with("--") && !beginning.empty();

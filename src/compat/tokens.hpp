@@ -9,7 +9,7 @@ namespace muster {
 /// Values by option name, with dashes. Numbers are in muster's form.
 using Given = std::map<std::string, Sourced<std::string>>;
 
-/// The options in front of the script, and the script with its arguments.
+/// The command line in parts: the options in front of the script, and the script with its arguments.
 struct Tokens {
   Given given{};
   std::vector<TypedOption> typed{};
@@ -25,7 +25,7 @@ std::string dashed(std::string_view name);
 [[nodiscard]] Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::string> tokens,
                                          const OptionTable* own);
 
-/// Reads options of `compat` from the words of a text such as a variable, whose source their sources name as well.
+/// Reads options of `compat` from the words of a text, such as a variable; their sources name the text's source, too.
 /// Fails for other words, and for a program; `expected` says what the text may have.
 [[nodiscard]] Result<Tokens> read_words_of(const CompatLauncher& compat, const Sourced<std::string>& text,
                                            std::span<const std::string> words, const std::string& expected);
@@ -38,7 +38,7 @@ std::string dashed(std::string_view name);
 [[nodiscard]] Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, Given& given,
                                       std::vector<std::string>& notices);
 
-/// Adds the settings of `compat`'s options, to which the original of the translation passes `tokens`.
+/// Adds the settings for `tokens`: options of `compat`, to which the translated launcher would pass them.
 [[nodiscard]] Result<> translate_as(const CompatLauncher& compat, Translation& translation, Tokens tokens);
 
 /// Error for two options that exclude each other.

@@ -40,7 +40,7 @@ void translate_logs(Translation& t) {
   }
 }
 
-/// Reads the ranks as Python reads numbers, with blanks around.
+/// Reads the ranks in the filter as Python reads numbers: blanks around them are allowed.
 void translate_filter(Translation& t) {
   const auto ranks = t.find("local-ranks-filter");
   if (!ranks) {
@@ -191,8 +191,8 @@ void translate_torchrun_master(Translation& t) {
   }
 }
 
-/// Splits an endpoint at the last colon, also for an IPv6 address without brackets, and trims blanks.
-/// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
+/// Splits an endpoint at the last colon, even for an IPv6 address without brackets, and trims blanks. Source:
+/// parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
 Endpoint read_endpoint(const std::string& text) {
   const std::string_view whole = trim(text);
   const std::size_t colon = whole.rfind(':');
@@ -231,7 +231,7 @@ void set_endpoint(Translation& t, const Sourced<std::string>& text, const char* 
   }
 }
 
-/// Names the master's address and port where the endpoint says something else, and wins.
+/// Adds a notice if the master's address and port differ from the endpoint, which wins.
 void ignore_other_master(Translation& t, const Sourced<std::string>& text) {
   const Endpoint endpoint = read_endpoint(text.value);
   for (const auto& [name, value] :
@@ -357,9 +357,9 @@ Result<> translate_script(Translation& t) {
   return {};
 }
 
-/// As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store
-/// unless a variable says otherwise.
-/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py; use_agent_store of dynamic_rendezvous.py.
+/// Sets torchrun's defaults: restarts need no progress, a node that joins later causes one, and the agents serve the
+/// store unless a variable says otherwise. Source: _invoke_run of torch/distributed/elastic/agent/server/api.py;
+/// use_agent_store of dynamic_rendezvous.py.
 void set_defaults(Translation& t) {
   constexpr const char* kUnshared = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
   if (t.snapshot.variable(kUnshared) == "1" && !t.line.settings.has("store")) {
