@@ -24,10 +24,10 @@ std::string utc_text(WallTime at);
 /// "2026-11-28T16:30:01.250Z".
 std::string utc_text_with_milliseconds(WallTime at);
 
-/// Gives the time for lines of the console.
+/// Gives the time that stands before lines of the console.
 struct ConsoleClock {
   ConsoleTime form = ConsoleTime::Off;
-  WallTime start{};  ///< of muster, from which Relative counts
+  WallTime start{};  ///< start of muster, from which Relative counts
 
   /// The time as the form says; empty for Off and Auto.
   std::string text(WallTime at) const;

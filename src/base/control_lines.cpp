@@ -61,7 +61,7 @@ void ControlLineFilter::feed(std::string_view bytes, std::string& out) {
     if (bytes.empty()) {
       return;
     }
-    // Bytes to take next: one at a time until the control line is recognized, then the rest of its line.
+    // Number of bytes to take: one at a time until the control line is recognized, then the rest of its line.
     const std::size_t count = kept_.size() < start_.size() ? 1 : std::min(bytes.find('\n'), bytes.size() - 1) + 1;
     kept_ += bytes.substr(0, count);
     bytes.remove_prefix(count);

@@ -39,7 +39,7 @@ inline constexpr const char* kSignalFrame = "signal";  ///< handled as if the ag
 inline constexpr const char* kEndFrame = "end";
 inline constexpr const char* kAliveFrame = "alive";  ///< heartbeat
 inline constexpr std::chrono::seconds kAliveInterval{5};
-/// Heartbeat timeout: an agent takes the launcher for gone when no frame has arrived for this long.
+/// Heartbeat timeout: an agent takes the launcher for lost if no frame has arrived for this long.
 inline constexpr std::chrono::seconds kSilenceLimit{20};
 
 /// Kinds of control lines, from an agent to the launcher.
@@ -47,13 +47,13 @@ inline constexpr const char* kHello = "here";         ///< the agent runs; with 
 inline constexpr const char* kReportLine = "report";  ///< from node 0: the report, as JSON in one line
 inline constexpr const char* kExit = "bye";           ///< the end of the job; with the exit code
 
-/// Encodes a control line. No other program writes such lines: the launcher has chosen the nonce at random.
+/// Encodes a control line. No other program can write one: only launcher and agent know the random nonce.
 std::string write_control(const std::string& nonce, const std::string& kind, const std::string& text);
 
 /// Size limit of a control line: the report of the largest job is far shorter.
 inline constexpr std::size_t kMostControlBytes = std::size_t{64} << 20U;
 
-/// Removes control lines from an agent's output; other bytes pass unchanged, and those of a control line that is too
+/// Removes control lines from an agent's output. Other bytes pass unchanged, and so does a control line that is too
 /// long.
 class ControlLineFilter {
  public:

@@ -187,13 +187,13 @@ std::string escape_for_json(char32_t character) {
   return format_text("\\u%04x\\u%04x", high, low);
 }
 
-/// The replacements for a hidden character and for a byte that is not UTF-8.
+/// The text that replaces a hidden character, and the one that replaces a byte that is not UTF-8.
 struct Escapes {
   std::string (*of_character)(char32_t);
   std::string (*of_byte)(char);
 };
 
-/// `kept` lists characters to leave alone although they are hidden.
+/// Replaces hidden characters, but not those in `kept`.
 std::string show(std::string_view bytes, std::string_view kept, const Escapes& escapes) {
   const auto is_kept = [kept](char c) { return (c >= ' ' && c <= '~') || kept.find(c) != std::string_view::npos; };
   std::string text;
@@ -321,7 +321,7 @@ std::optional<char> find_twin(char32_t character) {
 /// A text in which twins are replaced, and what was replaced first.
 struct Replaced {
   std::string text;
-  std::string_view first;  ///< that has a width
+  std::string_view first;  ///< first character with a width that was replaced
   bool is_ascii = true;    ///< nothing beyond ASCII is left
 };
 

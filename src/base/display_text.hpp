@@ -30,8 +30,8 @@ std::string escape_controls(std::string_view bytes);
 /// terminal may take them for a control.
 std::string sanitize(std::string_view line);
 
-/// A JSON document with hidden characters in JSON's notation; its meaning does not change. (For YAML with quoted
-/// texts, `escape_controls` does that.)
+/// Writes hidden characters of a JSON document in JSON's notation; the document's meaning does not change. (For YAML
+/// with quoted texts, `escape_controls` does that.)
 std::string visible_json(std::string_view document);
 
 /// Replaces each Unicode blank, such as the no-break spaces of copied web pages, with ASCII's.
@@ -40,22 +40,22 @@ std::string with_plain_blanks(std::string_view text);
 /// Escapes Unicode blanks as \u00a0, because they are invisible in an error about a value.
 std::string with_visible_blanks(std::string_view text);
 
-/// Replaces each character that only looks like one of ASCII, such as an en dash, a typographic quote or a Cyrillic
-/// letter, and removes those of no width.
+/// Replaces characters that only look like one of ASCII, such as an en dash, a typographic quote or a Cyrillic
+/// letter. Removes characters without a width.
 std::string with_ascii_twins(std::string_view text);
 
-/// "; its '–' is U+2013, which only looks like '-'" for the first such character, or "; its quotes belong to the value:
-/// docker's --env-file keeps them", without docker for a text that `is_typed` on the command line. Empty for other texts,
-/// also for those with other characters beyond ASCII.
+/// Describes the first character that only looks like one of ASCII: "; its '–' is U+2013, which only looks like '-'",
+/// or "; its quotes belong to the value: docker's --env-file keeps them", without docker if the text `is_typed` on
+/// the command line. Empty for other texts, also for those with other characters beyond ASCII.
 std::string describe_lookalike(std::string_view text, bool is_typed);
 
-/// ", and no shell has expanded this" for a text with a shell's variable or command, ", not a placeholder" for one such
-/// as "<N>"; else empty.
+/// Describes a text that nobody has filled in: ", and no shell has expanded this" if it has a shell's variable or
+/// command, ", not a placeholder" if it has one such as "<N>"; otherwise empty.
 std::string describe_unfilled(std::string_view text);
 /// `describe_unfilled` for a text that is nothing but such a variable, command or placeholder; empty for all other texts.
 std::string describe_wholly_unfilled(std::string_view text);
 
-/// True for "MASTER_IP_HERE": letters as of a variable, which hardly any host has in its name.
+/// True for a name in capitals such as "MASTER_IP_HERE", as variables have and hardly any host has.
 bool is_spelled_like_variable(std::string_view text);
 
 /// `escape_controls` on one line: line ends and tabs become \n and \t.

@@ -39,16 +39,16 @@ bool is_version_6(std::string_view text);
 /// True for a name or an address, without port and brackets. Only addresses have colons. Nothing is looked up.
 bool is_host_or_address(std::string_view text);
 
-/// True for "host:29500:29500", which is no IPv6 address, with or without a port.
+/// True for a host with two ports, "host:29500:29500". An IPv6 address is none, with a port or without.
 bool has_two_ports(std::string_view given);
 
 /// The reason why a text is no host, such as ", not a URL", ", without blanks" or ", not a placeholder"; else empty.
 std::string describe_host_mistake(std::string_view text);
 
-/// "[fd00::1]" as "fd00::1"; any other text as it is. The result points into `text`.
+/// Removes the brackets of "[fd00::1]"; any other text stays unchanged. The result points into `text`.
 std::string_view without_brackets(std::string_view text);
 
-/// The address and ports of a node's processes that listen on ports of their own.
+/// The address of a node, and the ports of those of its processes that listen.
 struct NodePorts {
   std::string host;                  ///< name or numeric address, without brackets
   std::vector<std::uint16_t> ports;  ///< one per listening process, by local rank

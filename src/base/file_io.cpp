@@ -153,7 +153,7 @@ bool is_open_to_renames(const struct stat& folder) {
 
 namespace {
 
-/// Gives the file the owner and the group of the old one, as far as this user may. Returns the mode that it may have then.
+/// Gives the file the old one's owner and group, as far as this user may. Returns the mode that it may have.
 mode_t keep_owner(int file, const struct stat& old, mode_t mode) {
   constexpr gid_t kUnchanged = static_cast<gid_t>(-1);
   if (::fchown(file, old.st_uid, old.st_gid) == 0 || ::fchown(file, kUnchanged, old.st_gid) == 0) {
@@ -168,7 +168,7 @@ mode_t keep_owner(int file, const struct stat& old, mode_t mode) {
 Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode, OnDisk on_disk,
                           const struct stat* old) {
   const std::string made = path + ".new";
-  (void)::unlink(made.c_str());  // of a run that was killed, or a stranger's pipe, at which we would wait
+  (void)::unlink(made.c_str());  // left by a run that was killed; or a stranger's pipe, at which we would wait
   const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivateFileMode));
   if (file && old != nullptr) {
     mode = keep_owner(file.get(), *old, mode);

@@ -62,9 +62,9 @@ struct Pipe {
 /// Makes a pipe, close-on-exec.
 [[nodiscard]] Result<Pipe> make_pipe();
 
-/// The path behind a chain of links. Unlike realpath(3) it also works for a missing file, and keeps the directories
-/// of the path as they are named. Fails for a cycle of links, and for a link of another user
-/// in a folder of all users.
+/// The path behind a chain of links. Unlike realpath(3), works for a missing file, too, and keeps the directories of
+/// the path as they are named. Fails for a cycle of links, and for a link that another user has put into a folder of
+/// all users.
 std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed);
 
 enum class NullFor {
@@ -88,12 +88,11 @@ ReadResult read_up_to(int fd, std::size_t most);
 /// Text of a regular file; empty if it cannot be read, or is another kind of file. A pipe could block.
 std::optional<std::string> read_regular_file(const std::string& path);
 
-/// Opens a regular file to be read whose path somebody else has named, such as a worker: it may be a pipe, a device or a
-/// link. Empty: it is none, or cannot be opened. Blocks as long as the file system hangs.
+/// Opens a regular file for reading. Somebody else, such as a worker, has named the path, so it may be a pipe, a
+/// device or a link. Empty: it is none, or cannot be opened. Blocks as long as the file system hangs.
 UniqueFd open_untrusted_file(const std::string& path);
 
-/// The content of a regular file that is opened by `open_untrusted_file`, at most `limit` bytes; empty when it cannot be
-/// read.
+/// Reads at most `limit` bytes of a regular file, opened by `open_untrusted_file`; empty when it cannot be read.
 std::string read_untrusted_file(const std::string& path, std::size_t limit);
 
 /// Result of `write_all`.
@@ -102,16 +101,16 @@ struct WriteResult {
   int error_number = 0;     ///< errno of the failed write
 };
 
-/// Writes all bytes to a descriptor. Each time the descriptor is not writable, as with a full pipe, waits up to
-/// `timeout` for it; a regular file never waits.
+/// Writes all bytes to a descriptor. Waits up to `timeout` each time that the descriptor is not writable, as with a
+/// full pipe; a regular file never waits.
 WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout = {});
 
 /// True if the file or folder belongs to the user, and nobody else may write it.
 bool is_writable_by_alone(const struct stat& status, uid_t user);
-/// True if this is so for an open file or folder.
+/// True if this holds for an open file or folder.
 bool is_writable_by_alone(int file, uid_t user);
 
-/// True if users other than the owner can rename or remove what others have put into this folder: the group or all may
+/// True if users other than the owner can rename or remove files of others in this folder: the group or everybody may
 /// write there, and it has no sticky bit.
 bool is_open_to_renames(const struct stat& folder);
 
@@ -124,14 +123,14 @@ enum class OnDisk {
 };
 
 /// Writes a small file atomically: writes a new file "PATH.new" with these permissions, and renames it over the old
-/// one. Follows no link, and opens nothing that is there: "PATH.new" is removed first. Blocks as long as the file system
-/// hangs. Fails with `System`. The new file gets owner and group of `old`, if this is not null, as far as this user may
-/// give them; another group than that may do no more with the file than all users.
+/// one. Follows no link, and opens no existing file: "PATH.new" is removed first. Blocks as long as the file system
+/// hangs. Fails with `System`. The new file gets owner and group of `old`, unless this is null, as far as this user
+/// may give them; if its group is another one, that may do no more than all users.
 [[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text, mode_t mode = kPrivateFileMode,
                                         OnDisk on_disk = OnDisk::Later, const struct stat* old = nullptr);
 
-/// Returns the text of the file at a path, or empty when it cannot be read. Passed to code that decides by the
-/// content of files, so that this code opens none.
+/// A function that returns the text of the file at a path, or empty if it cannot be read. Code that decides by the
+/// content of files gets it, and opens none itself.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
 struct Unmap {

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Writes what printf would, cut to 63 bytes. The compiler compares the form with the values.
+/// Formats like printf, cut to 63 bytes. The compiler checks the values against the form.
 __attribute__((format(printf, 1, 2))) inline std::string format_text(const char* form, ...) {
   std::array<char, 64> text{};
   va_list values;

@@ -13,11 +13,11 @@ namespace muster {
 
 namespace json = boost::json;
 
-/// Parses a text that is one object; empty: it is not, or has a number such as 1e999, which no double holds. Such a number
-/// would be written as a word that no reader takes, and hide whatever stands beside it.
+/// Parses a text that is one object. Empty: it is not, or has a number such as 1e999, which no double holds:
+/// Boost.JSON would write it as a word that no reader takes, and so hide all other fields.
 std::optional<json::object> parse_object(std::string_view text, const json::parse_options& options = {});
 
-/// The text, as a view of it; empty: the value or member is missing or no text.
+/// The value's text, as a view into it; empty: the value or member is missing, or is no text.
 std::string_view text_of(const json::value* value);
 std::string_view text_of(const json::object& object, std::string_view key);
 
@@ -47,7 +47,7 @@ std::string pretty_json(const json::value& document);
 /// The first key that occurs twice in one object, up to the first error in the text; empty: none does.
 std::optional<std::string> find_repeated_key(std::string_view text);
 
-/// ", and JSON has no comments" for a mistake that people make in JSON: comments, a trailing comma, single quotes,
+/// Names a mistake that people make in JSON, ", and JSON has no comments": comments, a trailing comma, single quotes,
 /// True, blanks other than ASCII's. Empty for other mistakes, and for valid JSON.
 std::string describe_json_mistake(std::string_view given);
 

@@ -25,8 +25,8 @@ bool is_ready(int milliseconds) {
   return ::poll(&ready, 1, milliseconds) == 1;
 }
 
-/// poll(2) reports a file as always ready although its file system may block; a pipe that is ready takes PIPE_BUF
-/// bytes.
+/// True if standard error takes the line without a wait. poll(2) calls a file always ready, although its file system
+/// may hang; a ready pipe takes PIPE_BUF bytes.
 bool takes_at_once(const std::string& line) {
   struct stat status {};
   const bool is_file = ::fstat(STDERR_FILENO, &status) != 0 || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);

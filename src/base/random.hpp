@@ -17,7 +17,7 @@ namespace muster {
 /// Returns `count` random bytes as hexadecimal digits: a job's secret, a nonce, or a name that nobody else has.
 [[nodiscard]] Result<std::string> random_digits(std::size_t count = 16);
 
-/// Draws `count` of these characters, each with nearly the same chance: at most 12 of 36.
+/// Draws `count` of these characters with nearly equal chances: 12 at most if there are 36 different ones.
 [[nodiscard]] Result<std::string> random_word(std::string_view characters, std::size_t count);
 
 /// A random UUID (version 4 of RFC 9562).

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rank types, and the names of processes in messages: by rank, by label, and in groups.
+// Defines rank types, and the names of processes in messages: by rank, by label, and as groups of both.
 
 #include "base/text.hpp"
 
@@ -64,7 +64,7 @@ std::string describe_process(const Process& process) {
   return process.is_unranked ? process.label : describe_rank(process.global_rank, process.label);
 }
 
-/// Collects processes and names them together in a message.
+/// Collects processes, and names all of them together in a message.
 class ProcessNames {
  public:
   template <typename Process>
@@ -104,8 +104,8 @@ class ProcessNames {
   std::vector<std::string> labels_;
 };
 
-/// The common noun for processes: "worker", but "process" where one has a label or another role, because a scheduler
-/// and a parameter server are no workers.
+/// The noun for these processes in messages: "worker", or "process" if one has a label or another role, because a
+/// scheduler or a parameter server is no worker.
 template <typename Processes>
 const char* noun_of(const Processes& processes) {
   const bool has_others = std::ranges::any_of(processes, [&](const auto& process) {

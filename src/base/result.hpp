@@ -16,8 +16,8 @@
 
 namespace muster {
 
-/// Kinds of failure, by what a caller can do about them. The value is the program's exit code for an unhandled error
-/// (the table is in docs/interfaces.md).
+/// Kinds of failure, by what a caller can do about them. Each value is the program's exit code if nobody handles the
+/// error (the table is in docs/interfaces.md).
 enum class ErrorKind {
   BadUsage = 64,        ///< The command line is wrong. Retrying cannot help.
   BadData = 65,         ///< A file that describes the job is wrong. Retrying cannot help.
@@ -42,8 +42,8 @@ struct Error {
 template <typename T = void>
 using Result = boost::system::result<T, Error>;
 
-/// The value of a Result; where there is none, the enclosing function returns the error. A statement expression of GCC
-/// and clang, because C++ has no operator for it.
+/// Takes the value of a Result; if there is none, the enclosing function returns the error. A statement expression of
+/// GCC and clang, because C++ has no operator for this.
 #ifndef __clang_analyzer__
 #define TRY(...) MUSTER_TRY_AS(MUSTER_JOIN(try_result_, __COUNTER__), __VA_ARGS__)
 #else  // clang-tidy would count the branch of each use
@@ -77,7 +77,7 @@ enum class SourceKind {
   Variable,  ///< a platform's or another launcher's variable: WORLD_SIZE, PET_NNODES
   File,      ///< a file, such as /etc/volcano/worker.host, or facts read from the system
   Default,   ///< not set anywhere: muster's default or the platform's
-  Assumed    ///< known only at start, and assumed until then
+  Assumed    ///< an assumption until the start, when the value becomes known
 };
 
 /// Origin of a value: its kind, and the bare name of the flag, variable or file.
@@ -111,17 +111,17 @@ inline Source from_option(std::string variable) {
 inline Source from_variable(std::string name) {
   return {SourceKind::Variable, std::move(name)};
 }
-/// The default of a platform, such as "default of hai", where nothing was set.
+/// The source of a platform's default, such as "default of hai", if nothing was set.
 inline Source default_of(std::string_view whose) {
   return {SourceKind::Default, "default of " + std::string(whose)};
 }
 
-/// True where the user set an option of muster, as a flag or by its variable.
+/// True if the user set the option, by a flag or by its variable.
 inline bool is_given(const Source& source) {
   return source.kind == SourceKind::Flag || source.kind == SourceKind::Option;
 }
 
-/// True for a value that was given or that a variable names, not one that was only counted.
+/// True for a value that a flag or a variable states, not for one that was only counted.
 inline bool is_stated(const Source& source) {
   return is_given(source) || source.kind == SourceKind::Variable;
 }
@@ -131,13 +131,13 @@ inline Source part_of(const Source& whole, std::string_view part) {
   return {whole.kind, whole.name + std::string(part)};
 }
 
-/// Error kind for a wrong value: the command line or the environment is at fault.
+/// Error kind for a wrong value from this source: the command line or the environment is wrong.
 inline ErrorKind error_kind(const Source& source) {
   return source.kind == SourceKind::Flag ? ErrorKind::BadUsage : ErrorKind::BadEnvironment;
 }
 
-/// Error for any wrong value: "<source> is '<value>', expected <what>", and the likely cause, unless `expected` has it
-/// or speaks of such texts itself.
+/// Error for any wrong value: "<source> is '<value>', expected <what>". Adds the likely cause, unless `expected`
+/// names it or is about such texts itself.
 inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
   const std::string unfilled = describe_wholly_unfilled(wrong.value);
   const bool is_known = expected.find_first_of("${<") != std::string_view::npos || expected.ends_with(unfilled);

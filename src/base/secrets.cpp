@@ -34,7 +34,7 @@ bool is_about_language(const std::string& upper) {
   return std::ranges::any_of(words, [](const std::string& word) { return contains(kWords, word); });
 }
 
-/// Words before KEY that mean a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
+/// True if the words before KEY mean a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
 bool is_key_of_data(const std::vector<std::string>& words) {
   static constexpr auto kWords = std::to_array<std::string_view>(
       {"AUDIO", "CAPTION",  "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",      "FEATURE",  "FOREIGN", "IMAGE",
@@ -43,13 +43,13 @@ bool is_key_of_data(const std::vector<std::string>& words) {
   return words.size() > 1 && contains(kWords, words[words.size() - 2]);
 }
 
-/// True where the value is the place of a secret, not the secret: --token-file, SECRET_DIR.
+/// True if the value is the path of a secret, and not the secret: --token-file, SECRET_DIR.
 bool is_of_file(const std::string& upper) {
   return upper.ends_with("_FILE") || upper.ends_with("_PATH") || upper.ends_with("_DIR");
 }
 
-/// True for words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_...,
-/// CRED_... (those of ModelArts).
+/// True for a word between underscores that means a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_...,
+/// CRED_... (names of ModelArts).
 bool has_secret_word(const std::string& upper) {
   const std::vector<std::string> words = split(upper, '_');
   return (words.size() > 1 && words.back() == "KEY" && !is_key_of_data(words)) ||
@@ -100,31 +100,31 @@ std::string masked(std::string_view name, const std::string& value) {
 
 namespace {
 
-/// Without the rest of a line of JSON, or of options between commas: pad_token of {"lr":1,"pad_token":
+/// The name at the end of JSON or of options between commas: pad_token of {"lr":1,"pad_token":
 std::string name_at_end(std::string_view word) {
   const std::string_view name = word.substr(0, word.find_last_not_of(":=\"'") + 1);
   return std::string(name.substr(name.find_last_of("\"'{,") + 1));
 }
 
-/// For a name with hyphens.
+/// `is_secret_name` for a name with hyphens.
 bool names_secret(std::string name) {
   std::ranges::replace(name, '-', '_');
   return is_secret_name(name);
 }
 
-/// True for an option that the next word may be the value of: not for --no-token.
+/// True for an option whose value may be the next word: not for --no-token.
 bool takes_value(std::string_view word) {
   return word.starts_with('-') && !word.starts_with("--no-") && !word.starts_with("--no_");
 }
 
-/// Stands before the secret in an Authorization header.
+/// True for a word before the secret in an Authorization header, such as "Bearer".
 bool is_scheme(std::string_view word) {
   constexpr auto kSchemes =
       std::to_array<std::string_view>({"APIKEY", "BASIC", "BEARER", "DIGEST", "NEGOTIATE", "TOKEN"});
   return contains(kSchemes, to_upper(word));
 }
 
-/// True if the text ends with the name of a secret, and what follows it is its value: --password, password=, "token":
+/// True if a value follows the text, and the name at its end is a secret's: --password, password=, "token":
 bool announces_secret(std::string_view text) {
   text = text.substr(text.size() - std::min(text.size(), kMostNameBytes));
   const std::string_view before = trim(text);
@@ -134,7 +134,7 @@ bool announces_secret(std::string_view text) {
   return announces && names_secret(name_at_end(word));
 }
 
-/// The end of the word that begins with a quote, as a shell reads it. A quote that nothing ends holds the rest of the line.
+/// The end of a word in quotes, as a shell reads it. A quote that nobody closes reaches to the end of the line.
 std::size_t end_of_quoted(std::string_view line, std::size_t at) {
   char quote = '\0';
   for (; at < line.size() && (quote != '\0' || line[at] != ' '); ++at) {
@@ -149,7 +149,7 @@ std::size_t end_of_quoted(std::string_view line, std::size_t at) {
   return std::min(at, line.size());
 }
 
-/// Masks secrets in quotes, which may hold blanks.
+/// Masks secrets in quotes; they may contain blanks.
 std::string masked_quotes(std::string_view line) {
   std::string text;
   std::size_t copied = 0;
@@ -167,14 +167,14 @@ std::string masked_quotes(std::string_view line) {
   return text.append(line, copied);
 }
 
-/// True for a parameter of a signed address: what grants access is its signature.
+/// True for the signature in a signed address, because the signature grants the access.
 bool is_signature(std::string_view name) {
   const std::string upper = to_upper(name);
   return upper == "SIG" || upper.ends_with("SIGNATURE");
 }
 
-/// The word, without the secrets that it has itself: the x of TOKEN=x, ?id=1&token=x and Server=s;Password=x. Takes time by
-/// its length.
+/// Masks secrets within the word: the x of TOKEN=x, ?id=1&token=x and Server=s;Password=x. The time is proportional
+/// to the word's length.
 std::string masked_values(std::string_view word) {
   std::string text;
   std::size_t copied = 0;
@@ -194,12 +194,12 @@ std::string masked_values(std::string_view word) {
   return text.append(word, copied);
 }
 
-/// Finds where a value begins that follows the name of its header without a blank: -HAuthorization:x, --header=X-Api-Key:x.
-/// Empty: the word is no such header of a secret.
+/// Finds the value of a secret header within the word, if no blank separates them: -HAuthorization:x,
+/// --header=X-Api-Key:x. Empty: the word is no such header.
 std::optional<std::size_t> value_of_header(std::string_view word) {
   const std::size_t colon = word.substr(0, kMostNameBytes).find(':');
   if (colon == std::string_view::npos || colon + 1 == word.size() || word.find(' ') != std::string_view::npos) {
-    return std::nullopt;  // the words of a header or a script that is one argument come by themselves
+    return std::nullopt;  // a header or a script with blanks is split into its words elsewhere
   }
   std::string_view name = word.substr(0, colon);
   name.remove_prefix(name.find_last_of("\"'=") + 1);
@@ -209,12 +209,12 @@ std::optional<std::size_t> value_of_header(std::string_view word) {
   return is_header && names_secret(upper) ? std::optional(colon + 1) : std::nullopt;
 }
 
-/// True if the next word is a secret. -b of curl is a cookie, where other programs have the size of a batch.
+/// True if the next word is a secret. curl's -b has a cookie; for other programs -b is the size of a batch.
 bool announces_next(const std::string& word, bool is_of_curl) {
   return (is_of_curl && word == "-b") || (word.find('=') == std::string::npos && announces_secret(word + " "));
 }
 
-/// True if a masked word goes on in the next one: the secret behind a scheme, or the next of several cookies.
+/// True if a secret continues in the next word: after a scheme, or with the next one of several cookies.
 bool goes_on(const std::string& word) {
   return is_scheme(word) || word.ends_with(';');
 }
@@ -223,7 +223,7 @@ bool goes_on(const std::string& word) {
 std::vector<std::string> masked_in_line(std::vector<std::string> words) {
   const bool is_of_curl =
       std::ranges::any_of(words, [](const std::string& word) { return word == "curl" || word.ends_with("/curl"); });
-  bool is_value = false;  // of the secret that the word before names
+  bool is_value = false;  // true: the word before names a secret, and this one is its value
   for (std::string& word : words) {
     if (word.empty()) {
       continue;  // between two blanks
@@ -249,7 +249,7 @@ std::string masked_text(std::string_view line) {
 
 std::vector<std::string> masked_words(std::vector<std::string> words) {
   words = masked_in_line(std::move(words));
-  std::ranges::transform(words, words.begin(), masked_text);  // a script, a header or JSON is one word
+  std::ranges::transform(words, words.begin(), masked_text);  // also splits a word that is a script, a header or JSON
   return words;
 }
 

@@ -13,15 +13,15 @@ namespace muster {
 /// "TOKENIZER", "MAX_TOKENS" and "PAD_TOKEN".
 bool is_secret_name(std::string_view name);
 
-/// The value, or "***" where `name` is a secret's. In "name:password@host" and "://name@host" the part before the
-/// host is masked.
+/// The value, or "***" if `name` is that of a secret. In "name:password@host" and "://name@host", masks the part
+/// before the host.
 std::string masked(std::string_view name, const std::string& value);
 
-/// Words of a command line with masked secrets: the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x", and the word
-/// behind "--password" or "password:", unless it begins with "--". A word may be a script, a header, a URL or JSON.
+/// Masks secrets in words of a command line: the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x", and the word
+/// after "--password" or "password:", unless it begins with "--". A word may be a script, a header, a URL or JSON.
 std::vector<std::string> masked_words(std::vector<std::string> words);
 
-/// `one_line` of a program's output: words, and secrets in quotes, are masked as in a command line, and values by `masked`.
+/// Masks secrets in `one_line` of a program's output: like those of a command line, also in quotes.
 std::string masked_line(std::string_view line, std::size_t most);
 
 }  // namespace muster

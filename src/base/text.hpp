@@ -18,7 +18,7 @@ constexpr bool contains(const List& list, const Value& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// The value at the key of a map, or `otherwise`.
+/// The value at this key of the map, or `otherwise` if it has no such key.
 template <typename Map, typename Key>
 typename Map::mapped_type value_at(const Map& map, const Key& key, typename Map::mapped_type otherwise = {}) {
   const auto found = map.find(key);
@@ -65,8 +65,8 @@ std::string variable_spelling(std::string_view name);
 /// words.
 std::optional<bool> parse_boolean(const std::string& text);
 
-/// The known name nearest to a mistyped one; empty unless at most a third of its letters differ or it begins with the
-/// typed text.
+/// The known name that is nearest to a mistyped one. Empty, unless at most a third of the letters differ, or the name
+/// begins with the typed text.
 std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known);
 
 /// End of an error about a mistyped name: "; did you mean 'x'?", or `otherwise` if no known name is near.
@@ -75,12 +75,12 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string> kn
 /// "0-3, 7, 9-10" for a sorted list of numbers.
 std::string describe_ranges(std::span<const int> sorted);
 
-/// Numbers of the longest result of `parse_ranges`.
+/// Limit of the numbers that `parse_ranges` returns.
 inline constexpr std::size_t kMostOfRanges = 65'536;
 
 /// Reverses `describe_ranges`, with or without blanks: numbers from 0 to 65535, sorted, without duplicates. Empty for
-/// anything else, such as "3-1", "0-" or a text without a number, and for more than `most` numbers, which takes the time
-/// of reading the text alone: a short one may name very many, again and again.
+/// any other text, such as "3-1", "0-" or one without a number. Empty, too, for more than `most` numbers, without any
+/// more work than reading: a short text may name very many numbers, again and again.
 std::optional<std::vector<int>> parse_ranges(std::string_view text, std::size_t most = kMostOfRanges);
 
 /// "1 worker", "4 workers".

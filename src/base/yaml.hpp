@@ -25,7 +25,7 @@ struct YamlDocument {
   std::map<std::string, int> lines;
 };
 
-/// The path of a member in `YamlDocument::lines`.
+/// The key of a member in `YamlDocument::lines`.
 std::string path_of(const std::string& parent, const std::string& member);
 
 /// Reads one document. Fails with `BadData`, naming `name` and the line, for text that is not YAML.
