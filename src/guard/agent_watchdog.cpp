@@ -55,12 +55,12 @@ AgentWatchdog::Act AgentWatchdog::take_over(Instant last_sign, Instant now) {
   return Act::KillJob;
 }
 
-/// True if the agent did not react to a stop request: it may not have reached the workers.
+/// True if the agent did not react to a stop request, so the workers may not have got it.
 bool AgentWatchdog::is_unheard(const AgentHeartbeat& heartbeat) const {
   return asked_ && heartbeat.beat <= *asked_ && !has_asked_workers_;
 }
 
-/// Other nodes depend on the lease, whatever the reason of a missing beat.
+/// End of the lease. The reason of a missing beat does not matter: other nodes depend on it.
 std::optional<AgentWatchdog::Instant> AgentWatchdog::end_of_lease(const AgentHeartbeat& heartbeat) const {
   return heartbeat.lease.limit ? std::optional(grace_until(heartbeat.beat + *heartbeat.lease.limit)) : std::nullopt;
 }

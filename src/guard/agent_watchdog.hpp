@@ -30,20 +30,20 @@ struct ProcessSample {
 ///   Resting ── other nodes depend on it ─▶ waits for beats ── its limit is over ──▶ KillJob
 ///      └────── asked to stop ───────────▶ no beat: AskWorkers ── the grace is over, no beat ──▶ KillJob
 ///
-/// An agent that beats again is left alone. So is, for a while, one that was asked to stop and is late only because it
-/// gets no CPU; one that uses its CPU time and does not beat is in an endless loop. A guard that was stopped itself
-/// gives the agent, which was probably stopped with it, a moment to beat, unless other nodes have gone on meanwhile.
+/// An agent that beats again is left alone. So is, for a while, one that was asked to stop and only gets no CPU; one
+/// that uses CPU time without a beat is in an endless loop. If the guard itself was stopped, the agent, which was
+/// probably stopped with it, gets a moment to beat, unless other nodes have gone on meanwhile.
 class AgentWatchdog {
  public:
   using Instant = AgentHeartbeat::Instant;
 
   /// An agent that handles a stop request beats within this time.
   static constexpr std::chrono::milliseconds kTimeToAnswer{1'000};
-  /// After the workers' grace, an agent that was asked to stop may be silent for this long.
+  /// Time for which an agent that was asked to stop may be silent after its workers' grace.
   static constexpr std::chrono::milliseconds kSilenceAtTheEnd{1'000};
-  /// After that silence, the guard samples the agent for this long before the agent counts as stuck.
+  /// Time between two samples of a silent agent, after which it counts as stuck.
   static constexpr std::chrono::milliseconds kSampleInterval{200};
-  /// Limit for an agent that waits for a CPU.
+  /// Limit of the silence of an agent that waits for a CPU.
   static constexpr std::chrono::milliseconds kSilenceOfRunnable{10'000};
   /// A poll that is late by more than this shows that the guard itself was stopped.
   static constexpr std::chrono::milliseconds kLateWakeup{500};
@@ -60,14 +60,14 @@ class AgentWatchdog {
   AgentWatchdog(std::chrono::milliseconds grace, std::function<ProcessSample()> see)
       : grace_(grace), see_(std::move(see)) {}
 
-  /// The agent got a stop request. A repeated one ends the grace if it `means_now`.
+  /// Notes that the agent got a stop request. A repeated one ends the grace if it `means_now`.
   void on_stop_asked(Instant now, bool means_now);
 
   Act check(const AgentHeartbeat& heartbeat, Instant now);
   /// Time of the next poll; empty: none before the next event.
   std::optional<Instant> next_poll() const { return next_poll_; }
 
-  /// Reason of KillJob, to follow the agent's name.
+  /// The reason for KillJob. It completes a sentence about the agent.
   const std::string& why() const { return why_; }
 
  private:
@@ -90,7 +90,7 @@ class AgentWatchdog {
   std::optional<Instant> kill_from_;  ///< end of the workers' grace
   std::optional<Instant> next_poll_;
   Instant grace_until_;
-  std::optional<SampledAgent> seen_;  ///< in this silence
+  std::optional<SampledAgent> seen_;  ///< first sample of the agent in this silence
   bool has_asked_workers_ = false;
   std::string why_;
 };

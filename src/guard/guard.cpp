@@ -39,9 +39,9 @@ using Clock = std::chrono::steady_clock;
 /// Time to kill what a normal exit has left: the agent has waited for `kKillLimit` already.
 constexpr std::chrono::seconds kGuardCleanup{1};
 
-/// Time for helper processes to write what a killed agent had read, as after any end.
+/// Time for helper processes to write output that a killed agent had read, as after any other end.
 constexpr std::chrono::milliseconds kFileTimeout{1'200};
-/// Shorter, if the agent was stuck.
+/// A shorter time, if the agent was stuck.
 constexpr std::chrono::milliseconds kShortFileTimeout{200};
 
 /// Reaps children until the agent is among them; then returns its wait status.
@@ -74,7 +74,7 @@ int wait_for_signal(int signal_fd, const sigset_t& signals, std::optional<Clock:
   return 0;
 }
 
-/// Samples an agent that is late.
+/// Samples an agent whose beat is late.
 ProcessSample see(pid_t agent) {
   const auto process = find_process(agent);
   if (!process) {
@@ -87,7 +87,7 @@ ProcessSample see(pid_t agent) {
   return {.may_move = !is_stopped, .waits_for_core = process->state == 'R', .cpu = std::chrono::milliseconds(cpu)};
 }
 
-/// " (state D in folio_wait_bit_common)", for messages. Only root may read the kernel function.
+/// Says where the agent hangs: " (state D in folio_wait_bit_common)". Only root may read the function.
 std::string describe_stand(pid_t agent) {
   const auto process = find_process(agent);
   if (!process) {
@@ -106,7 +106,7 @@ void take_terminal_back() {
   }
 }
 
-/// Result of the cleanup, to follow the message about its reason.
+/// Describes the result of the cleanup; follows the message about its reason.
 std::string describe_sweep(const std::vector<Process>& left, const std::string& swept) {
   return left.empty() ? swept : "; could not kill " + describe_processes(left);
 }
@@ -210,14 +210,14 @@ int Guard::end_after(const ExitStatus& status) {
   return status.shell_code();
 }
 
-/// Of a job that has succeeded nothing is kept.
+/// Says what was kept of the ranks' files; nothing after success.
 std::string Guard::describe_kept() const {
   const bool is_wanted = setup_.keep_evidence && page_.decided() != 0;
   const std::string kept = is_wanted ? setup_.keep_evidence() : "";
   return kept.empty() ? "" : "; what the ranks wrote about their end is in " + kept;
 }
 
-/// Does not wait for the agent, which nothing may end. An exit code that was decided stays.
+/// Ends a job whose agent is stuck, without a wait for the agent. Returns the exit code if one was decided.
 int Guard::take_over() {
   const std::string stand = describe_stand(agent_);
   (void)::kill(agent_, SIGKILL);

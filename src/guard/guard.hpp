@@ -26,8 +26,8 @@ struct GuardLink {
   /// Readable (at end of file) when the guard has exited.
   UniqueFd lifeline;
   GuardSharedMemory& page;
-  std::set<int> stop_signals;  ///< stop signals, which the guard gets first
-  /// Readable when the guard got one (`GuardSignalNotifier`), handled unless the guard is stopped. May be empty.
+  std::set<int> stop_signals;  ///< signals that ask for a stop; the guard gets them first
+  /// Readable when the guard got such a signal (`GuardSignalNotifier`). A running guard has handled it. May be empty.
   UniqueFd notifier;
 };
 
@@ -35,17 +35,17 @@ struct GuardLink {
 struct GuardSetup {
   std::string marker;
   std::set<int> stop_signals;     ///< stop requests; forwarded in addition to the signals that muster always handles
-  std::set<int> ignored_signals;  ///< ignored ones among them: see `Inherited`
+  std::set<int> ignored_signals;  ///< signals among them that are ignored: see `Inherited`
   std::chrono::milliseconds grace{};
-  /// Called after the agent was killed: keeps what the ranks have written, and returns where. May be empty, as its result.
+  /// Keeps files of the ranks after the agent was killed, and returns their place. Both may be empty.
   std::function<std::string()> keep_evidence{};
 };
 
-/// Makes the guard poll the shared memory now; it sleeps while no node depends on the agent.
+/// Makes the guard poll the shared memory now: while no node depends on the agent, the guard sleeps.
 void wake_guard(pid_t guard);
 
-/// A stopped guard forwards no signals: sends it SIGCONT if a stop signal is pending for it. Reads /proc. Returns
-/// true if such a signal is pending for a guard that is not stopped, or not yet, and not traced by a debugger.
+/// Sends SIGCONT to a stopped guard for which a stop signal is pending, because it forwards none. Reads /proc. True:
+/// one is pending for a guard that is not stopped, or not yet, and not traced by a debugger.
 bool resume_stopped_guard(const GuardLink& link);
 
 /// Forks. The *guard* keeps the pid that users see, forwards signals and waits; its child, the *agent*, runs `work`
@@ -55,7 +55,7 @@ bool resume_stopped_guard(const GuardLink& link);
 /// While other nodes depend on this one, and after a stop request, the guard watches the agent: a stuck one is killed
 /// with all of the job (see `AgentWatchdog`).
 ///
-/// Children that the guard has for other reasons are never signalled: those that existed before (of a shell that used
+/// The guard never signals children that it has for other reasons: those that existed before (of a shell that used
 /// `exec`), and those that it adopts as a container's init, unless they carry the marker.
 ///
 /// Returns the exit code in the guard. Does not return in the agent.
@@ -67,7 +67,7 @@ bool resume_stopped_guard(const GuardLink& link);
 /// reports the death, ends nothing.
 void arm_parent_death_timer(pid_t guard, std::chrono::seconds timeout = std::chrono::seconds(5));
 
-/// Defers that: the guard is dead, and the loop turns.
+/// Defers the end by this timer: the guard is dead, but the event loop of the agent turns.
 void feed_parent_death_timer();
 
 // Notification of signals sent to the guard.

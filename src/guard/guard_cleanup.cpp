@@ -17,8 +17,8 @@
 namespace muster {
 namespace {
 
-/// False for a killed process in uninterruptible sleep, which may stay so for ever, and for one that we may not kill.
-/// All others die as soon as they get a CPU.
+/// True if a killed process will end as soon as it gets a CPU. False in uninterruptible sleep, which may never end,
+/// and for a process that we may not kill.
 bool will_die(const Process& process) {
   return process.state != 'D' && process.state != 'Z' && ::kill(process.pid, 0) == 0;
 }
@@ -67,7 +67,7 @@ bool GuardCleanup::is_foreign(pid_t child) const {
   return !adopts_only_ours() && child != agent_ && !has_marker(child, marker_);
 }
 
-/// Helper processes are forks of the agent, and have no marker either.
+/// The helper processes, which `kill` leaves out: like the agent, they are forks without a marker.
 std::set<pid_t> GuardCleanup::excluded() const {
   std::set<pid_t> excluded = page_.helpers();
   excluded.insert(earlier_.pids.begin(), earlier_.pids.end());
