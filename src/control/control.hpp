@@ -1,6 +1,6 @@
 #pragma once
 
-// Defines what may be asked of a running job through its control socket: one JSON line per request and per answer.
+// Defines the requests to a running job through its control socket: one JSON line per request and per answer.
 // docs/control.md is the contract for other programs.
 
 #include "base/json.hpp"
@@ -30,7 +30,7 @@ inline constexpr const char* kSocketName = "control";
 struct HelloRequest {};
 /// Asks for the state of the whole job.
 struct StatusRequest {};
-/// A wish to ask the RAS subsystem of the NCCL in the workers, too, which has made some versions crash.
+/// The choice whether NCCL's RAS subsystem in the workers is asked, too: this has made some versions crash.
 enum class AskNccl {
   No,
   IfSound,  ///< only a known version of NCCL of which no fault is known
@@ -73,24 +73,24 @@ std::string write_refusal(const std::string& why);
 
 // Lets a command find a running job on this machine and send it a request.
 
-/// A process as the kernel shows it.
+/// A process of this machine, as the kernel shows it.
 struct SeenProcess {
   uid_t user = 0;      ///< its effective user
   pid_t parent = 0;    ///< 0: not in our pid namespace
   pid_t own_name = 0;  ///< its pid in its own pid namespace
 };
 
-/// The process that listens on a control socket, as the kernel tells, and the muster that it says it is.
+/// The process that listens on a control socket, as the kernel tells, and the muster that it claims to be.
 struct Listener {
   uid_t folder_owner = 0;
   uid_t user = 0;
   pid_t pid = 0;    ///< 0: it is in a pid namespace that we do not see
-  pid_t named = 0;  ///< of the muster that it says it is
+  pid_t named = 0;  ///< pid of the muster that it claims to be
 };
 
-/// The pid of the muster that listens; empty: folder, listener and the muster that it names are not of one user, or it
-/// names another process than itself and its guard. Otherwise root's requests could be taken by another user.
-/// `find_process` looks a pid up; where it finds nothing, the kernel's word on the listener counts.
+/// The pid of the muster that listens. Empty, so that another user cannot get root's requests: folder, listener and
+/// named muster do not belong to one user, or the named one is neither the listener nor its guard. `find_process`
+/// looks up a pid; if it finds none, the kernel's word on the listener is used.
 std::optional<pid_t> pid_of_muster(const Listener& listener, uid_t asker,
                                    const std::function<std::optional<SeenProcess>(pid_t)>& find_process);
 
@@ -100,16 +100,16 @@ struct FoundAgent {
   bool is_silent = false;  ///< the agent lives and has not answered: only socket, pid and peer are known
   std::string job_id;      ///< empty: the job has no id
   std::string rendezvous;  ///< "host:port" where its nodes meet; empty: it has one node
-  pid_t pid = -1;          ///< of muster, as we see it; 0: not known of a silent one
+  pid_t pid = -1;          ///< pid of muster in our namespace; 0: a silent one whose pid is not known
   std::string version;
   std::string program;  ///< with its arguments, secrets masked; empty: an older muster
   std::string folder;   ///< where it was started
   std::string state;    ///< of the agent's node: "running"
   int nodes = 1;
   double since = 0;  ///< start of the agent, in seconds since 1970
-  ucred peer = {};   ///< the process that listens, by the kernel
+  ucred peer = {};   ///< the process that listens, as the kernel tells
 
-  /// True for two agents of one job: several may run on one machine, and call it by different names.
+  /// True if both agents are of one job: several may run on one machine, and have different names for it.
   bool is_of_same_job(const FoundAgent& other) const;
 };
 
@@ -117,23 +117,23 @@ struct FoundAgent {
 struct Found {
   std::vector<FoundAgent> agents;
   std::vector<std::string> refusals;  ///< sentences: why a run folder is not taken for a job
-  int of_others = 0;                  ///< run directories of other users
+  int of_others = 0;                  ///< number of run directories of other users
   uid_t asker = 0;                    ///< our user
 };
 
-/// Searches shared memory and the temporary directories for control sockets, and asks all of them at once. Takes a few
-/// seconds at most. What a muster that is gone has left is no agent.
+/// Searches shared memory and the temporary directories for control sockets, and asks all of them at once. Takes a
+/// few seconds at most. Skips what a muster that has ended left behind.
 Found find_agents(const std::string& temporary_folder);
 
 /// One agent for each job that runs here, of all users.
 std::vector<FoundAgent> all_jobs(const Found& found);
 
-/// The agents that may be meant, one for each job. `wanted`: a job id or a pid; empty: any. The asker's own jobs hide
-/// those of other users, who may have called theirs the same, but not from their pid.
+/// The agents that may be meant, one for each job. `wanted` is a job id or a pid; empty: any. Jobs of the asker hide
+/// jobs of other users with the same id, but a pid finds those, too.
 std::vector<FoundAgent> choose_jobs(const Found& found, const std::optional<std::string>& wanted);
 
-/// Chooses the agent to ask. `wanted`: see `choose_jobs`; empty: the only job. Fails with a sentence, below which the jobs
-/// stand as a table. A silent agent counts as a job, which a request to another one would hide; it is chosen by its pid alone.
+/// Chooses the agent to ask. `wanted` as in `choose_jobs`; empty: the only job. Fails with a sentence and a table of
+/// jobs. A silent agent counts as a job, which must not be overlooked; only its pid chooses it.
 [[nodiscard]] Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted);
 
 /// Sends the request and waits up to `most_time` for the answer. Fails with `Incomplete` if the agent has ended, or

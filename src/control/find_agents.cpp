@@ -31,13 +31,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Limit of an answer: that of a job with thousands of nodes has megabytes.
+/// Limit of an answer: jobs with thousands of nodes send megabytes.
 constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20U;
 /// Limit of the answer to a hello, which may be a stranger's.
 constexpr std::size_t kMostHelloBytes = std::size_t{64} << 10U;
-/// For all agents together.
+/// Limit for the hellos to all agents together.
 constexpr std::chrono::seconds kHelloTimeout{2};
-/// Folders of one other user that are looked at: each takes a descriptor.
+/// Limit of the folders of one other user that are searched: each takes a descriptor.
 constexpr int kMostOfOtherUser = 64;
 constexpr std::string_view kFolderStart = "muster_";
 
@@ -47,7 +47,7 @@ Error no_answer(const std::string& socket) {
   return {ErrorKind::Incomplete, "the job at '" + socket + "' " + kDoesNotAnswer};
 }
 
-/// With what the user can do. The guard ends a job whose agent stands still once it gets SIGTERM.
+/// Says what the user can do: the guard ends a job whose agent stands still, once it gets SIGTERM.
 Error no_answer(const FoundAgent& agent) {
   Error error = no_answer(agent.socket);
   if (agent.pid > 0 && agent.peer.pid > 0) {
@@ -83,7 +83,7 @@ int connect_to(const std::string& path, Connection& made) {
   return is_made ? 0 : errno;
 }
 
-/// True for what a connection gets when its muster has ended.
+/// True for the errors of a connection whose muster has ended.
 bool is_gone(int error_number) {
   return error_number == ENOENT || error_number == ECONNREFUSED;
 }
@@ -159,7 +159,7 @@ struct Greeting {
   bool is_done = false;
 };
 
-/// Looks the process up in /proc. Empty: it is not there, or is that of another pid namespace.
+/// Looks the process up in /proc. Empty: it has ended, or is in another pid namespace.
 std::optional<SeenProcess> see_process(pid_t pid) {
   static const bool is_ours = read_fields("/proc/self/status")["Pid"] == std::to_string(::getpid());
   auto status = is_ours && pid > 0 ? read_fields("/proc/" + std::to_string(pid) + "/status")
@@ -208,8 +208,8 @@ Result<FoundAgent> read_greeting(const Greeting& greeting) {
   return agent;
 }
 
-/// An agent that listens and says nothing, such as a stopped one. Its pid is that of the muster that has started it, as
-/// the kernel tells, or its own. Empty: another user's process listens in this folder.
+/// Describes an agent that listens and does not answer, such as a stopped one. Its pid is that of the muster that
+/// started it, as the kernel tells, or its own. Empty: another user's process listens in this folder.
 std::optional<FoundAgent> silent_agent(const Greeting& silent) {
   const ucred& peer = silent.connection.peer;
   if (silent.folder_owner != peer.uid) {
@@ -261,7 +261,7 @@ void search(const std::string& place, std::vector<Greeting>& greetings, Found& f
   }
 }
 
-/// Puts our own first and leaves out what is too much of another user's, so that nobody's crowd hides a job.
+/// Puts our own sockets first and drops too many of one other user, so that nobody's crowd hides a job.
 void limit_crowds(std::vector<Greeting>& greetings, Found& found) {
   std::stable_partition(greetings.begin(), greetings.end(),
                         [&](const Greeting& greeting) { return greeting.folder_owner == found.asker; });
@@ -275,7 +275,7 @@ void limit_crowds(std::vector<Greeting>& greetings, Found& found) {
   }
 }
 
-/// Sends a hello to each, and leaves those that can answer.
+/// Sends a hello to each, and keeps those that can answer.
 void begin(std::vector<Greeting>& greetings, Found& found) {
   std::erase_if(greetings, [&](Greeting& greeting) {
     const int failed = connect_to(greeting.socket, greeting.connection);
@@ -292,7 +292,7 @@ void begin(std::vector<Greeting>& greetings, Found& found) {
   });
 }
 
-/// Takes what has arrived for this one.
+/// Reads what this agent has sent so far.
 void take_answer(Greeting& greeting, Found& found) {
   const auto whole = receive_some(greeting.connection.fd.get(), greeting.received, kMostHelloBytes, greeting.socket);
   if (whole && !*whole) {
@@ -307,7 +307,7 @@ void take_answer(Greeting& greeting, Found& found) {
   }
 }
 
-/// Takes what has arrived. False: nothing has in time.
+/// Reads what has arrived. False: nothing arrived in time.
 bool take_answers(std::vector<Greeting>& greetings, Found& found, Clock::time_point until) {
   std::vector<pollfd> polled;
   polled.reserve(greetings.size());
@@ -331,8 +331,8 @@ bool is_id_of(const std::string& wanted, const std::string& job_id) {
   return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
 }
 
-/// The rendezvous, and where that is on this machine its port alone: one port here is one leader, whatever the agents
-/// call the machine.
+/// The rendezvous; if it is on this machine, only its port: one port of this machine is one leader, whatever its
+/// agents call it.
 std::string place_of(const std::string& rendezvous) {
   const std::size_t port = rendezvous.rfind(':');
   static const Snapshot here = [] {  // asked for once, however many agents are compared
@@ -412,7 +412,7 @@ Found find_agents(const std::string& temporary_folder) {
 
 namespace {
 
-/// Says why none of several jobs, or of no jobs, is meant; below it stands their table.
+/// The error if none of several jobs, or of no jobs, is chosen. It ends with the table of the jobs.
 Error no_choice(const Found& found, const std::vector<FoundAgent>& chosen, const std::optional<std::string>& wanted) {
   const std::vector<FoundAgent> jobs = chosen.empty() ? all_jobs(found) : chosen;
   if (jobs.empty() || (chosen.empty() && !wanted)) {

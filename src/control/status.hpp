@@ -18,7 +18,7 @@
 
 namespace muster::control {
 
-/// The time as requests and the status tell it: seconds since 1970.
+/// The present time in the form of requests and of the status: seconds since 1970.
 inline double now_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -47,7 +47,7 @@ struct NodeStatus {
   pid_t pid = -1;     ///< pid of muster on that node
   std::string state;  ///< "running", "waiting for the start" ...
   int attempt = 0;
-  std::size_t standbys = 0;  ///< that are ready to become its workers at a restart
+  std::size_t standbys = 0;  ///< standbys that are ready to become its workers at a restart
   std::vector<WorkerStatus> workers;
 };
 
@@ -55,7 +55,7 @@ struct NodeStatus {
 /// counted.
 std::string to_line(const NodeStatus& status, std::size_t most_bytes);
 
-/// Adds to the line of a node what only the leader knows of it, if there is anything. A line that is not JSON stays as it is.
+/// Adds to a node's line a text that only the leader knows, unless the text is empty or the line is not JSON.
 std::string add_text(std::string line, const char* name, const std::string& text);
 
 /// Joins the lines of the nodes, sorted by node rank. A line that is not JSON is left out.
