@@ -36,7 +36,7 @@ constexpr Vendor kIntelTiles{{"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/
 constexpr Vendor kIntelGpus{{"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
 constexpr Vendor kTpu{{"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
 
-/// Intel's runtime counts tiles, unless ZE_FLAT_DEVICE_HIERARCHY says that a GPU is one device.
+/// Intel as a vendor: it counts tiles, unless ZE_FLAT_DEVICE_HIERARCHY says that a GPU is one device.
 const Vendor& intel(const Snapshot& snapshot) {
   const std::string hierarchy = snapshot.variable("ZE_FLAT_DEVICE_HIERARCHY").value_or("FLAT");
   return hierarchy == "COMPOSITE" ? kIntelGpus : kIntelTiles;
@@ -48,7 +48,7 @@ std::array<const Vendor*, 7> vendors(const Snapshot& snapshot) {
   return {&kNvidia, &kAscend, &kAmd, &kGaudi, &kNeuron, &intel(snapshot), &kTpu};
 }
 
-/// The list of a vendor's variable, unless it is "all", which hides none: Habana's container runtime knows that word.
+/// The list of a vendor's variable; empty also for "all", a word of Habana's container runtime that hides none.
 std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot& snapshot) {
   for (const char* const name : vendor.variables) {
     auto list = name == nullptr ? std::nullopt : sourced_variable(snapshot, name);
@@ -68,9 +68,9 @@ int cores_in_one(const Snapshot& snapshot) {
   return parse_integer(given, 1, kMost).value_or(usual);
 }
 
-/// Fails for a number that no device has: the runtime would see no or fewer devices. Numbers are positions from 0;
-/// those of Ascend are host numbers in some containers. ASCEND_VISIBLE_DEVICES, which selects a container's devices,
-/// has host numbers.
+/// Fails for a number that no device has, because the runtime would then see fewer devices. The numbers count from 0;
+/// those of Ascend are the host's in some containers, and those of ASCEND_VISIBLE_DEVICES, which selects a
+/// container's devices, always.
 Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
   const auto list = list_of(vendor, snapshot);
   const int here = snapshot.devices.*vendor.counted;

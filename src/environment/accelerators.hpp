@@ -27,7 +27,7 @@ int count_visible_devices(const Snapshot& snapshot);
 /// Kind of those accelerators: nvidia, ascend, amd, gaudi, neuron, intel or tpu; empty: none.
 std::string accelerator_kind(const Snapshot& snapshot);
 
-/// True where this node has Ascend devices, by its visibility list if there is one, else by the device files.
+/// True if this node has Ascend devices: by its visibility list if there is one, otherwise by the device files.
 bool has_ascend_devices(const Snapshot& snapshot);
 
 /// Host numbers of the Ascend devices that the container was given (ASCEND_VISIBLE_DEVICES). Where /dev has more
@@ -42,8 +42,8 @@ std::vector<int> visible_ascend_devices(const Snapshot& snapshot);
 /// has, but with other numbers, the list's positions count: a container that renumbers its devices has just these.
 std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices);
 
-/// Ascend devices that this node has files for, returned where some of `devices` (host numbers) have no file and
-/// their order cannot identify them either; empty: all are there, or there are no files to go by.
+/// Returns the node's Ascend devices by their files, if some of `devices` (host numbers) have no file and cannot be
+/// identified by their order either; empty: all are there, or there are no files.
 std::vector<int> files_without_ascend_devices(const Snapshot& snapshot, const std::vector<int>& devices);
 
 /// The variable that restricts one worker to one device.
@@ -63,8 +63,8 @@ struct DeviceMask {
 /// as in torchrun.
 DeviceMask find_device_mask(const Snapshot& snapshot);
 
-/// The devices of the first `workers` workers, one each, as the mask spells them. Empty where this host has no files
-/// of such devices: a list alone may be made up.
+/// The devices of the first `workers` workers, one each, as the mask spells them. Empty if this host has no files of
+/// such devices: a list without files may be made up.
 std::vector<std::string> devices_of_workers(const Snapshot& snapshot, int workers);
 
 /// A subset of this node's visible devices, as the value of the variable that their runtime reads.

@@ -55,7 +55,7 @@ std::vector<Mount> read_cgroup_mounts() {
   return mounts;
 }
 
-/// Reads the mounts once: the kernel takes long to write them, and control groups are not mounted anew during a run.
+/// Reads the mounts once, because the kernel takes long to write them, and control groups stay mounted.
 const std::vector<Mount>& cgroup_mounts() {
   static const std::vector<Mount> mounts = read_cgroup_mounts();
   return mounts;
@@ -109,7 +109,7 @@ std::optional<std::uint64_t> read_named_number(const std::string& path, std::str
   return found == all.end() ? std::nullopt : std::optional<std::uint64_t>(found->second);
 }
 
-/// Version 2 writes "max" where there is no limit, version 1 the largest multiple of a page.
+/// Reads a limit; empty: none. Version 2 writes "max" for no limit, version 1 the largest multiple of a page.
 std::optional<std::uint64_t> read_limit(const std::string& folder, int version) {
   constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62U;
   const auto limit = read_number(folder + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes"));

@@ -20,7 +20,7 @@ struct ControlGroup {
 /// version 1, and that of version 2.
 std::vector<ControlGroup> own_cgroups(std::string_view controller);
 
-/// This process's memory group, and what bounds it.
+/// This process's memory group, and the limit that applies to it.
 struct MemoryGroup {
   /// File in which the kernel counts the OOM kills in the group and those below it: memory.events, or
   /// memory.oom_control in version 1. Empty: there is none.
@@ -38,9 +38,9 @@ std::optional<std::uint64_t> read_oom_counter(const std::string& file);
 /// Most bytes of memory that the group has used, file caches included; empty: the kernel does not tell.
 std::optional<std::uint64_t> read_memory_peak(const MemoryGroup& group);
 
-/// Bytes that the limited group uses, without file caches, which the kernel takes back before it kills for want of
-/// memory. Empty: there is no limit, or the kernel does not tell. The caches are only read near the limit, as that
-/// costs the kernel a walk over all CPUs.
+/// Bytes that the limited group uses, without file caches, which the kernel frees before it kills. Empty: there is no
+/// limit, or the kernel does not tell. Subtracts the caches only near the limit, because the kernel has to visit all
+/// CPUs to count them.
 std::optional<std::uint64_t> read_used_memory(const MemoryGroup& group);
 
 }  // namespace muster

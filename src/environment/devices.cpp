@@ -62,7 +62,7 @@ bool is_name(std::string_view entry) {
   return entry.starts_with("GPU-") || entry.starts_with("MIG-");
 }
 
-/// Appends as much of the range as fits, and one more.
+/// Appends the range, up to one entry more than the limit.
 void append(std::vector<DeviceEntry>& entries, const Range& range) {
   constexpr auto kMost = static_cast<std::size_t>(kMostDevices) + 1;
   for (int i = range.first; i <= range.last && entries.size() < kMost; ++i) {
@@ -192,7 +192,7 @@ int count_tpu_chips(const std::string& root, int files) {
   return std::min(chips, std::max(files, groups));
 }
 
-/// Directories with device files outside of /dev itself. Each useless look into one slows down every start.
+/// Directories with device files besides /dev itself. Each look in vain slows down every start.
 struct DeviceDirectory {
   bool has_folders = false;
   int tpu_files = 0;

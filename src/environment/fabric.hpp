@@ -8,8 +8,8 @@
 
 namespace muster {
 
-/// Bytes that the RDMA ports of the host have sent and received since it was started, by whomever; empty: it has no
-/// port that counts. `root`: the directory that stands for "/".
+/// Bytes that the host's RDMA ports have sent and received since its start, for all processes; empty: no port counts
+/// them. `root`: the directory that stands for "/".
 /// Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband; efa_hw_stats of drivers/infiniband/hw/efa.
 std::optional<std::uint64_t> read_fabric_bytes(const std::string& root);
 

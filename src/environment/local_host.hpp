@@ -46,8 +46,8 @@ bool is_this_host(std::string_view host, const Snapshot& snapshot);
 /// service in the image's nsswitch.conf would be loaded from that image.
 void choose_name_services();
 
-/// Limits the calling thread's next look-up: one second for each name server, one try, no TCP, because connect has no
-/// timeout.
+/// Limits the calling thread's next look-up to one second for each name server and one try. TCP is not used, because
+/// connect has no timeout.
 void bound_lookup();
 
 }  // namespace muster

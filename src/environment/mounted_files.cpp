@@ -109,8 +109,8 @@ constexpr std::array<const char*, 5> kVariables = {{
 constexpr auto kEndings = std::to_array<std::string_view>(
     {"_NODEFILE", "_NODE_FILE", "_HOSTFILE", "_HOST_FILE", "_MACHINEFILE", "_MACHINE_FILE", "_FILE_NODES"});
 
-/// Variables whose value is a descriptor. Its "text" is the link's target, such as "socket:[4711]": equal in all
-/// processes that have inherited it from one.
+/// Variables whose value is a descriptor. Its "text" is the target of its link, such as "socket:[4711]", which is
+/// equal in all processes that inherited it.
 constexpr std::array<const char*, 1> kDescriptors = {"HYDI_CONTROL_FD"};  // of Hydra's proxy
 
 void read_file(std::map<std::string, std::string>& files, const std::string& path) {

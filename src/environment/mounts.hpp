@@ -20,18 +20,18 @@ struct Mount {
 /// Lines are "id parent dev root point options [tags] - type device options". Empty: it is no such line.
 std::optional<Mount> parse_mount(const std::string& line);
 
-/// The type, such as "nfs4", of the network file system that has the path; empty: another one has it. Links on the way are not followed.
-/// `mounts` is /proc/self/mountinfo, `path` absolute. Pure.
+/// The type, such as "nfs4", of the network file system that has the path; empty: a local one has it. Does not follow
+/// links. `mounts` is /proc/self/mountinfo, `path` absolute. Pure.
 std::string network_type_in(std::string_view mounts, std::string_view path);
 
-/// True where reading the file asks a server: it is on a network file system, or on an overlay with a lower layer on one. Layers that
-/// this process cannot see count as local. `mounts` and `path` are as above. Pure.
+/// True if reading the file needs a server: it is on a network file system, or on an overlay with a lower layer on
+/// one. Layers that this process cannot see count as local. `mounts` and `path` as above. Pure.
 bool is_read_from_network(std::string_view mounts, std::string_view path);
 
 /// The mounts of this process, as /proc/self/mountinfo has them.
 std::string read_mounts();
 
-/// Asks for the mounts of this process.
+/// Finds the type of the network file system by the mounts of this process.
 std::string network_type_of(std::string_view path);
 
 }  // namespace muster

@@ -53,8 +53,8 @@ struct Snapshot {
   std::string rank_table;
   Lazy<std::vector<std::string>> addresses;   ///< numeric addresses of this host's interfaces, without loopback
   Lazy<std::vector<std::string>> interfaces;  ///< names of the interfaces that are up and have an address
-  /// Digest of what the numbers of accelerators mean here: equal in two processes only where the same number is the
-  /// same device. Empty: unknown.
+  /// Digest of the meaning of accelerator numbers here: if it is equal in two processes, equal numbers are the same
+  /// device. Empty: unknown.
   Lazy<std::string> device_view;
   /// Private key that Volcano's ssh plugin mounts into every pod of a job, used as their shared secret. Empty: none
   /// is readable.
@@ -68,7 +68,7 @@ struct Snapshot {
 /// A variable with its name; empty when it is not set.
 std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot, const std::string& name);
 
-/// True for a variable whose name ends like those in which batch systems give the path of a host list.
+/// True if the name ends like a variable by which a batch system gives the path of a host list.
 bool names_host_file(std::string_view variable);
 
 /// Directory in which Volcano's svc plugin mounts a file "<task>.host" for each task of the job.
@@ -85,8 +85,8 @@ inline constexpr std::array<const char*, 4> kRankTablePlaces = {"/user/config/jo
 /// controllers' places. Empty: none.
 std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot);
 
-/// Overwrites a variable in the memory that the kernel shows as /proc/PID/environ, of this process and of those that
-/// it forks. Earlier snapshots keep the value.
+/// Overwrites a variable in the memory that /proc/PID/environ shows, of this process and of processes that it forks.
+/// Snapshots that were taken before keep the value.
 void wipe_variable(const std::string& name);
 
 /// The variables of this process.
@@ -101,14 +101,14 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot);
 /// Counts the accelerators of this host without opening a driver.
 HostDevices count_host_devices(const std::string& root);
 
-/// Reads `Snapshot::device_view`: the boot, the mounts, and which device files this process may open, because runtimes
-/// number only those.
+/// Reads `Snapshot::device_view`: the boot, the mounts, and the device files that this process may open, because
+/// runtimes number only those.
 std::string read_device_view();
 
 /// Counts the cores of the affinity mask, limited by the CPU quota of this process's control groups (v1 and v2).
 AllowedCores count_allowed_cores();
 
-/// A path without blanks and colons by which other processes can start this program while it runs.
+/// A path to this program, without blanks and colons, by which other processes can start it while it runs.
 std::string program_path();
 
 /// The python3 of the virtual environment (PEP 405) or conda environment whose bin directory contains `argv0`; a name
