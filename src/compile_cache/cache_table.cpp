@@ -39,7 +39,7 @@ std::string_view name_in(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Builds that are not finished: they lack the file that comes last, or somebody has them locked.
+/// The builds that are not finished: their last file is missing, or somebody has locked them.
 std::unordered_set<std::string> find_unfinished(const CacheTable& table, const std::vector<CacheFile>& found,
                                                 std::int64_t latest) {
   std::map<std::string, bool, std::less<>> is_finished;
@@ -62,7 +62,7 @@ std::unordered_set<std::string> find_unfinished(const CacheTable& table, const s
   return unfinished;
 }
 
-/// The first items for which there is room. A build that would lose a file is left out.
+/// The first items that fit into the room. A build of which a file does not fit is left out.
 template <typename Item>
 std::vector<Item> take_first(const CacheTable& table, const std::vector<Item>& items, std::uint64_t room) {
   std::unordered_set<std::string_view> broken;

@@ -13,13 +13,13 @@
 
 namespace muster::compile_cache {
 
-/// A row of the table, see there.
+/// A row of templates/compile_caches.yaml, which describes the fields.
 struct CacheRow {
-  std::string variable;  ///< empty: none names the folder
+  std::string variable;  ///< the variable that names the cache's folder; empty: there is none
   std::string folder;
-  std::string beside;  ///< where it is instead, from the folder that has the node's; empty: below the node's
+  std::string beside;  ///< where it is instead, relative to the node's folder; empty: below that
   std::vector<std::string> skip;
-  std::vector<std::string> whole;  ///< empty: each file is an entry of its own
+  std::vector<std::string> whole;  ///< last files of its builds; empty: each file is an entry of its own
 };
 
 struct CacheTable {
@@ -30,20 +30,20 @@ struct CacheTable {
 /// Fails with `BadData`.
 [[nodiscard]] Result<CacheTable> read_table(std::string_view yaml);
 
-/// The table that is part of the program.
+/// The table that the program contains.
 const CacheTable& builtin_table();
 
-/// False for a lock or an unfinished file, and for what is in no cache of the table.
+/// True for a file in a cache of the table, unless it is a lock or unfinished.
 bool may_be_kept(const CacheTable& table, std::string_view path);
 
-/// The file's place, from the folder of the node: "inductor/ab/x.py", or "../torchinductor_me/precompiled_headers/ab/x.h" of the user
-/// "me". Empty: it has none, as the user is not known or it is in no cache of the table.
+/// The file's path, relative to the folder of the node: "inductor/ab/x.py", or for the user "me"
+/// "../torchinductor_me/precompiled_headers/ab/x.h". Empty: the user is not known, or no cache of the table has it.
 std::string place_of(const CacheTable& table, std::string_view path, std::string_view user);
 
-/// False for an ELF file or a precompiled header (.gch) that is incomplete, as a killed compiler leaves it; true for every other file.
+/// True unless an ELF file or a precompiled header (.gch) is incomplete, as a killed compiler leaves it.
 bool is_complete_output(std::string_view path, std::string_view content);
 
-/// The folder of the build that the file is a part of, such as "triton/4XV7"; empty: it is an entry of its own.
+/// The folder of the build to which the file belongs, such as "triton/4XV7"; empty: the file is an entry of its own.
 std::string_view build_of(const CacheTable& table, std::string_view path);
 
 /// A file in the folder of the node.
@@ -53,11 +53,11 @@ struct CacheFile {
   std::int64_t mtime = 0;  ///< nanoseconds since 1970
 };
 
-/// Bytes of all packs together; beyond them the oldest entries are dropped.
+/// Limit of all packs together, in bytes: above it the oldest entries are dropped.
 inline constexpr std::uint64_t kMostPacked = std::uint64_t{2} << 30U;
 
-/// The files that are to be kept: whole, not changed after the time `latest`, and in no pack yet. Newest first. A build of which a pack has
-/// a file is in that pack: it is kept as it was then.
+/// The files to be kept, the newest first: whole, not changed after the time `latest`, and in no pack yet. A build of
+/// which a pack has any file is left out, because it is kept as it was then.
 std::vector<CacheFile> choose_new(const CacheTable& table, std::vector<CacheFile> found,
                                   const std::unordered_set<std::string>& packed, std::int64_t latest);
 
@@ -69,8 +69,8 @@ struct PackedEntry {
   std::uint64_t size = 0;
 };
 
-/// The entries of the packs, each path once and the newest first, up to `room` bytes: older ones are dropped, and builds that
-/// would lose a file.
+/// The entries of the packs, each path once, the newest first, up to `room` bytes. Older entries are dropped, and so
+/// is each build that would lose a file.
 std::vector<PackedEntry> choose_newest(const CacheTable& table, const std::vector<const PackIndex*>& packs,
                                        std::uint64_t room);
 

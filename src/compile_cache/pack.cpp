@@ -22,7 +22,7 @@ constexpr int kHexadecimal = 16;
 constexpr unsigned kMostMode = 0777;
 constexpr std::string_view kTrailerMark = "index ";
 
-/// The whole text, digits of the base alone.
+/// Reads the whole text as a number: only digits of the base.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text, int base) {
   Number number{};

@@ -4,7 +4,7 @@
 //
 //   kPackMark | content of each entry, one after the other | index | trailer
 //
-// The index is text. Its checksum is in the trailer, and it has the checksum of each entry, so the trailer vouches for the whole file.
+// The index is text. It has the checksum of each entry, and the trailer that of the index: it vouches for the file.
 
 #include "base/result.hpp"
 
@@ -19,7 +19,7 @@ namespace muster::compile_cache {
 inline constexpr std::string_view kPackMark = "muster pack 1\n";
 inline constexpr std::size_t kTrailerBytes = 88;
 
-// Limits of a pack. One beyond them is left alone.
+// Limits of a pack. A larger one is not used.
 inline constexpr std::size_t kMostEntries = 100'000;
 inline constexpr std::size_t kMostIndexBytes = std::size_t{32} << 20U;
 inline constexpr std::uint64_t kMostEntryBytes = std::uint64_t{256} << 20U;
@@ -31,7 +31,7 @@ struct PackEntry {
   unsigned mode = 0;         ///< permissions
   std::int64_t mtime = 0;    ///< nanoseconds since 1970
   std::string sha256;        ///< hexadecimal
-  std::uint64_t offset = 0;  ///< of its content in the pack; written by nobody, since it follows from the sizes
+  std::uint64_t offset = 0;  ///< place of its content in the pack; not written, because it follows from the sizes
 };
 
 struct PackIndex {
@@ -40,7 +40,7 @@ struct PackIndex {
   std::vector<PackEntry> entries;
 };
 
-/// Why a file with this path below a folder is refused: it is absolute, leads out of the folder or is too long. Empty: it is not.
+/// The reason to refuse a file with this path: it is absolute, leads out of the folder or is too long. Empty: none.
 std::string problem_of_path(std::string_view path);
 
 std::string write_index(const PackIndex& index);
@@ -52,11 +52,11 @@ struct Trailer {
   std::size_t index_bytes = 0;
   std::string sha256;
 };
-/// The last kTrailerBytes of a pack with `file_bytes` bytes. Fails with `BadData`.
+/// Reads the trailer: the last kTrailerBytes of a pack with `file_bytes` bytes. Fails with `BadData`.
 [[nodiscard]] Result<Trailer> read_trailer(std::string_view text, std::uint64_t file_bytes);
 
-/// Fails with `BadData` for anything that `write_index` does not write, such as a path twice, and where the sizes do not
-/// add up to `file_bytes`. Takes time in proportion to the text.
+/// Reads an index. Fails with `BadData` for a text that `write_index` does not write, such as one with a path twice,
+/// and if the sizes do not add up to `file_bytes`. The time is proportional to the text.
 [[nodiscard]] Result<PackIndex> read_index(std::string_view text, std::uint64_t file_bytes);
 
 }  // namespace muster::compile_cache
