@@ -38,7 +38,7 @@ const char* kind_of(const TableContribution& own) {
   return own.report ? "has a rank table" : own.server ? "generates a rank table" : "has no rank table";
 }
 
-/// Describes the first node whose contribution differs in kind from node 0's.
+/// Describes the first node that contributes another kind of value than node 0.
 Result<> check_mixture(const TablesOfNodes& all) {
   const std::string first = kind_of(all.front().value);
   const auto other = std::ranges::find_if(all, [&](const TableOfNode& node) { return kind_of(node.value) != first; });
@@ -115,14 +115,14 @@ Result<std::string> generate(TablesOfNodes& all) {
   return rank_table::write(TRY(rank_table::merge_servers(servers, names)));
 }
 
-/// The first line of a summary: enough to compare tables cheaply, because a large job compares them each time that a
-/// node gets a newer one.
+/// The first line of a summary. It is enough to compare tables: a large job compares them whenever a node gets a
+/// newer one.
 struct Head {
   std::string_view digest;
   int version = 0;
 };
 
-/// Empty for other contributions, or when the controller counts no versions.
+/// Reads the head of a summary; empty for another contribution, or if the controller counts no versions.
 std::optional<Head> read_head(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, bytes.find('\n'));
   const std::size_t blank = line.find(' ');

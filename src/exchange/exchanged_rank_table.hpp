@@ -1,7 +1,7 @@
 #pragma once
 
-// Describes rank tables and route plans that the nodes of a job exchange: the tables of all are the same, or become
-// one of what each node has; and votes on ROUTE_PLAN become one decision.
+// Describes the rank tables and route plans that the nodes of a job exchange. All tables are equal, or become one
+// table of all parts; the votes on ROUTE_PLAN become one decision.
 
 #include "gang/exchanged_value.hpp"
 #include "rank_table/compare.hpp"
@@ -19,7 +19,7 @@ namespace muster {
 /// A node's part of its table.
 struct PartOfTable {
   std::vector<int> ranks;           ///< of its workers; each rank belongs to one node
-  std::string server_id = {};       ///< if others need its address
+  std::string server_id = {};       ///< set if others need the server's address
   std::optional<int> version = {};  ///< as the controller counts it
   int most_nodes = 0;               ///< the largest number of nodes of the job
 };
@@ -30,8 +30,8 @@ struct TableReport {
   PartOfTable part;
 };
 
-/// A node's devices for a table that all nodes make. An empty `server_id` becomes the address that others reach, or
-/// `host` if that address is local to this machine.
+/// A node's devices, for a table that all nodes make together. If `server_id` is empty, it becomes the address at
+/// which others reach the node, or `host` if that address is local to this machine.
 struct LocalServer {
   rank_table::Instance instance;
   std::string host;
@@ -45,7 +45,7 @@ struct TableContribution {
   bool is_empty() const { return !report && !server; }
 };
 
-/// A line with digest and version, if it is a report, and JSON.
+/// Encodes a report as a line with digest and version; anything else as JSON.
 template <>
 struct Encoding<TableContribution> {
   static std::string write(const TableContribution& own);
@@ -59,8 +59,8 @@ struct SameTable {
   gang::fields::Named<std::string> pod_addresses;
 };
 
-/// Reports become the JSON of a `SameTable`, and servers the text of a table of all. While reported tables differ in
-/// version, the nodes wait for the newest one.
+/// Merges reports into the JSON of a `SameTable`, and servers into one table. While the reported versions differ, the
+/// nodes wait for the newest one.
 struct RankTableValue {
   static constexpr const char* kName = "rank_table";
   static constexpr std::size_t kMostOfNode = std::size_t{256} << 10U;
@@ -71,7 +71,7 @@ struct RankTableValue {
   static std::string pending(const std::vector<gang::NodePart>& parts);
 };
 
-/// The vote of a node; nothing when it was not asked to plan.
+/// The vote of a node; empty if the node was not asked to plan.
 template <>
 struct Encoding<rank_table::RouteVote> {
   static std::string write(const rank_table::RouteVote& vote) { return gang::fields::write_json(vote); }

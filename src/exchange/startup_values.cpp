@@ -95,7 +95,7 @@ Result<std::string> JobSecretValue::merge(std::vector<Contribution<std::string>>
 
 namespace {
 
-/// Runs the server's own program, which looks for the library as it does when it serves.
+/// Runs the PMIx server's own program, which looks for the library just as it does when it serves.
 std::string why_no_pmix(const StartupFacts& facts) {
   const auto program = write_pmix_server(facts.run.run_folder);
   if (!program) {
@@ -129,7 +129,7 @@ std::string why_not_found(const std::vector<std::string>& programs, const Startu
   return missing.empty() ? std::string() : "there is no " + join(missing, ", no ");
 }
 
-/// Why the method does not work here; empty: it works.
+/// The reason why the method does not work on this node; empty: it works.
 std::string why_not(const ChosenMode& mode, const StartupFacts& facts) {
   if (mode.method == MpiStart::Pmix) {
     return why_no_pmix(facts);
@@ -146,7 +146,7 @@ std::string why_not(const ChosenMode& mode, const StartupFacts& facts) {
 
 using Votes = std::vector<Contribution<std::vector<MethodReport>>>;
 
-/// Describes the first node on which the method does not work; empty: it works everywhere.
+/// Describes the first node on which the method does not work; empty: it works on all nodes.
 std::string find_refusal(std::size_t method, const Votes& nodes) {
   for (const auto& node : nodes) {
     const MethodReport& report = node.value.at(method);

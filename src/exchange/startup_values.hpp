@@ -19,7 +19,7 @@
 
 namespace muster {
 
-/// Facts of this node by which it contributes.
+/// Facts of this node from which it makes its contributions.
 struct StartupFacts {
   const RunContext& run;
   const std::vector<WorkerPort>& ports;  ///< reserved for workers that listen
@@ -42,8 +42,8 @@ struct PortsValue {
   static Result<Agreed> merge(std::vector<Contribution<Own>> all);
 };
 
-/// A secret that the processes of a job share, {job_secret}: random digits, those of node 0. It is as well protected
-/// as the links of the gang.
+/// A secret that the processes of a job share, {job_secret}: node 0 draws random digits. It is protected as well as
+/// the links of the gang.
 struct JobSecretValue {
   static constexpr const char* kName = "job_secret";
   static constexpr std::size_t kMostOfNode = 32;
@@ -68,9 +68,9 @@ struct AgreedMethod {
   std::vector<std::string> why_not;  ///< for each method before it: "pmix does not work on node 2: ..."
 };
 
-/// Start method of the ranks of MPI: the first one that works on all nodes. A node contributes its reports in the
-/// order of preference, if there are several methods; it searches the installed programs for that, which takes about
-/// 10 ms and 5 s at most.
+/// The start method for the ranks of MPI: the first one that works on all nodes. If there are several methods, a node
+/// reports on each in the order of preference. For that it searches the installed programs, which takes about 10 ms,
+/// and 5 s at most.
 struct MpiStartValue {
   static constexpr const char* kName = "mpi_ways";
   static constexpr std::size_t kMostOfNode = 8'192;
