@@ -46,7 +46,7 @@ Answer judge_error(const Input& input, int error_number) {
   }
 }
 
-/// A field may be a number or a word; both are compared as they are written.
+/// The value of a field as text: a number or a word, as it is written.
 std::string text_of(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
 }

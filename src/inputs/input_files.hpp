@@ -1,7 +1,7 @@
 #pragma once
 
-// Decides whether the files that a job needs, such as a rank table, are complete. Another program still has to write
-// them, so the run stage polls these functions until the answer is final.
+// Decides whether files that a job needs, such as a rank table, are complete. Another program may still have to write
+// them, so the agent polls these functions until the answer is final.
 
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
@@ -33,14 +33,14 @@ struct Ready {
 struct Pending {
   std::string reason;  ///< "rank table '/x': missing"
 };
-/// An Error is final: reading again cannot help.
+/// An Error is final: a further attempt to read cannot help.
 using Answer = std::variant<Ready, Pending, Error>;
 
 struct Input;
 /// Judges the content of a rank table. Pure.
 using JudgeTable = std::function<Answer(const Input& input, FileContent found)>;
 
-/// Names of a table file where only its directory is given.
+/// Names of a table's file if only its directory is given.
 inline constexpr std::array<const char*, 2> kTableFileNames = {"jobstart_hccl.json", "hccl.json"};
 
 /// A file that the job waits for.
@@ -61,7 +61,7 @@ std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster,
 /// The input's name for messages: "rank table '/x'". The path is escaped and shortened for the console.
 std::string name_of(const Input& input);
 
-/// Judges what was read. Pure. A JSON object without the field counts as complete, as rank tables of version 2.0 are.
+/// Judges the content. Pure. A JSON object without the field is complete, as rank tables of version 2.0 are.
 Answer judge(const Input& input, FileContent found);
 
 /// Reads the file in its present state. Does not wait for a pipe or a device.
@@ -73,7 +73,7 @@ FileContent read_stream(const std::string& path);
 /// Reads the file from the snapshot, otherwise from the disk.
 FileContent read_input_file(const Input& input, const Snapshot& snapshot);
 
-/// Changes when one of the files was written or replaced, so that large files are read only after a change.
+/// A text that changes when one of the files was written or replaced: large files are read only after a change.
 std::string fingerprint_of(const std::vector<Input>& inputs);
 
 /// Judges all inputs, read as `read_input_file` does. Returns the first error, otherwise what is missing, otherwise

@@ -26,7 +26,7 @@ enum class Form {
 struct Device {
   int rank = 0;                 ///< of the process, 0 to n-1; in `Form::Groups` by their order
   int id = 0;                   ///< N of /dev/davinciN
-  std::string addresses;        ///< `device_ip`, several with commas between them; empty: none. In 2.0
+  std::string addresses;        ///< `device_ip`; several with commas between them; empty: none. In 2.0
                                 ///< the first of each layer
   std::string super_device_id;  ///< empty: none
 };
@@ -36,7 +36,7 @@ struct Device {
 struct Instance {
   std::string pod_name;                ///< empty: the form has none
   std::string server_id;               ///< of the host; several instances may share it in forms with `group_list`
-  std::vector<std::string> addresses;  ///< others of its host or pod: host_ip, container_ip, pod_ip
+  std::vector<std::string> addresses;  ///< other addresses of its host or pod: host_ip, container_ip, pod_ip
   std::vector<Device> devices;         ///< as they are listed
 };
 
@@ -59,8 +59,8 @@ struct TableFile {
   std::string path;
   std::string text;
   Table table;
-  /// The counter in the file `version` beside it, which a controller changes with the table; empty: there is no such
-  /// file.
+  /// The counter in the file `version` beside the table, which a controller changes together with it; empty: there is
+  /// no such file.
   std::optional<int> version = {};
 };
 
@@ -80,8 +80,8 @@ struct GenerateRequest {
   std::string text;              ///< its content
 };
 
-/// The switches above each node, from the top to the lowest. The key is the pod's name, or the server's id. A
-/// name means the same switch on two nodes only if the names of all switches above it are equal, too.
+/// The switches above each node, from the top down. The key is the pod's name or the server's id. Equal names mean
+/// the same switch only if all names above them are equal, too.
 using SwitchPaths = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// A switch file that was read.
@@ -94,7 +94,7 @@ struct NetworkFile {
 struct RouteRequest {
   std::string topology_file;    ///< TOPO_FILE_PATH
   int wait_seconds = 300;       ///< ROUTE_TOPO_WAIT_TIME
-  std::optional<int> position;  ///< RANK_AFTER_ACC: this node's place in the platform's own plan
+  std::optional<int> position;  ///< RANK_AFTER_ACC: this node's place in the plan of the platform
   std::optional<int> first;     ///< MA_MASTER_INDEX: the index of that plan's first node
 };
 
