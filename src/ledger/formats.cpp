@@ -45,7 +45,7 @@ std::string microseconds(double seconds) {
   return std::to_string(std::llround(seconds * 1e6));
 }
 
-/// The members that tell more than kind and time.
+/// The members besides kind and time.
 std::string details(const Event& event) {
   std::string text;
   if (event.number) {

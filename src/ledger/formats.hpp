@@ -35,8 +35,8 @@ struct RankState {
   std::optional<std::int64_t> step;  ///< last argument of progress()
 };
 
-/// The metrics in the text format of Prometheus. `now`: seconds of CLOCK_MONOTONIC. `asked`: how often looks at the ranks have
-/// asked what.
+/// The metrics in the text format of Prometheus. `now`: seconds of CLOCK_MONOTONIC. `asked`: how often each question
+/// about the ranks was asked, by its name.
 std::string to_prometheus(const Ledger& ledger, double now, const Names& names, const std::vector<RankState>& ranks,
                           const std::map<std::string, std::uint64_t>& asked);
 

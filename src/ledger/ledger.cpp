@@ -12,7 +12,7 @@
 namespace muster::ledger {
 namespace {
 
-/// A phase that took less is not worth a word.
+/// Least seconds of a phase that is named in the closing line.
 constexpr double kLeast = 1;
 
 /// "41 s", "9 min", "3 h 20 min".

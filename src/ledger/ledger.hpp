@@ -35,7 +35,7 @@ struct Event {
   std::optional<int> rank{};
   std::optional<std::int64_t> number{};
   std::string text{};
-  std::optional<std::uint64_t> memory_peak{};  ///< bytes; of a worker that ended, or of the node's control group
+  std::optional<std::uint64_t> memory_peak{};  ///< bytes; for a worker that ended, or for the node's control group
   // Added by the one who records.
   int node = 0;
   int attempt = 0;
@@ -68,7 +68,7 @@ class Ledger {
 
   Phase phase() const { return phase_; }
   bool is_over() const { return is_over_; }
-  /// Time in a phase until `now`, in seconds. What is an end becomes a part of the restart when one follows.
+  /// Seconds in a phase until `now`. The time of an end counts as restart if a restart follows.
   double seconds(Phase phase, double now) const;
   int restarts() const { return attempts_ > 1 ? attempts_ - 1 : 0; }
   int alive() const { return alive_; }
@@ -89,13 +89,13 @@ class Ledger {
 
   Phase phase_ = Phase::Waiting;
   std::array<double, kPhases> seconds_{};
-  std::optional<double> began_;  ///< of the phase; empty: no event yet
+  std::optional<double> began_;  ///< begin of the phase; empty: no event yet
   double first_ = 0;
   double now_ = 0;  ///< time of the last event
   int attempts_ = 0;
   std::int64_t unstarted_ = 0;  ///< workers of this node that are not started yet
   int alive_ = 0;
-  bool has_met_ = false;  ///< in the first attempt
+  bool has_met_ = false;  ///< all ranks have met in the first attempt
   bool is_over_ = false;
   std::string last_node_;
   Peak worker_peak_;
