@@ -59,7 +59,7 @@ std::string table_of(std::vector<Decision> rows) {
 }
 
 /// Adds the unused values of this field, which stand below its own row; empty `field`: those of no particular field.
-void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::string& field) {
+void add_unused_values(std::vector<Decision>& rows, const LaunchPlan& plan, const std::string& field) {
   for (const UnusedValue& lost : plan.cluster.lost) {
     if (lost.field == field) {
       const std::string& name = lost.seen.source.name;
@@ -73,7 +73,7 @@ std::string decisions_of(const LaunchPlan& plan) {
   std::vector<Decision> rows = {{"FIELD", "VALUE", "SOURCE"}};
   for (const Decision& decision : plan.cluster.decisions) {
     rows.push_back({decision.field, masked(decision.field, decision.value), decision.source});
-    add_lost(rows, plan, decision.field);
+    add_unused_values(rows, plan, decision.field);
   }
   return table_of(rows);
 }
@@ -81,7 +81,7 @@ std::string decisions_of(const LaunchPlan& plan) {
 /// Table of values that looked relevant and were not used.
 std::string unused_of(const LaunchPlan& plan) {
   std::vector<Decision> rows = {{"NOT USED", "VALUE", "WHY"}};
-  add_lost(rows, plan, "");
+  add_unused_values(rows, plan, "");
   return rows.size() == 1 ? "" : "\n" + table_of(rows);
 }
 

@@ -39,7 +39,7 @@ Result<int> fan_out(const CommandLine& line, const Options& options, const Snaps
 
 /// The error `refused` of a job without a plan. If its program does not exist, the error says so first: a mistyped
 /// word may have been taken for the program, and then the nodes are not at fault.
-Error with_program(Error refused, const Options& options, const Snapshot& snapshot) {
+Error blame_missing_program(Error refused, const Options& options, const Snapshot& snapshot) {
   const JobRequest& job = options.job;
   if (!job.folder.empty() || job.program.empty()) {
     return refused;
@@ -57,7 +57,7 @@ Error with_program(Error refused, const Options& options, const Snapshot& snapsh
 
 /// Fails for a program that does not exist and whose name is nearly a command of muster, or a script's name without
 /// its ending: `muster statsu`, `muster train`. Only then searches PATH, because a file system in it may hang.
-Result<> check_is_no_slip(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
+Result<> check_is_no_typo(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   const JobRequest& job = options.job;
   if (line.compat != nullptr || line.command != Command::Run || job.program.empty() || !job.script.empty()) {
     return {};
@@ -75,13 +75,13 @@ Result<> check_is_no_slip(const CommandLine& line, const Options& options, const
 /// Runs, plans or explains this host's part of a job.
 Result<int> run_here(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                      const Inherited& inherited) {
-  TRY(check_is_no_slip(line, options, snapshot));
+  TRY(check_is_no_typo(line, options, snapshot));
   auto planned = plan_job(line, options, snapshot);
   if (!planned) {
     if (line.command == Command::Explain) {
       return explain_refusal(planned.error(), snapshot, options.is_json);
     }
-    return line.command == Command::Run ? with_program(planned.error(), options, snapshot) : planned.error();
+    return line.command == Command::Run ? blame_missing_program(planned.error(), options, snapshot) : planned.error();
   }
   if (line.command != Command::Run && !planned->nested_notice.empty()) {
     log_info(planned->nested_notice);

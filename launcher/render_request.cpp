@@ -448,7 +448,7 @@ Result<> read_needs(PodNeeds& needs, const Settings& settings, std::string_view 
   if (const auto given = settings.find("device-resource")) {
     needs.device_resource = TRY(is_of_kubernetes  ? render::read_resource(*given)
                                 : kind == "slurm" ? render::read_gres(*given)
-                                                  : render::read_site_resource(*given));
+                                                  : render::read_batch_resource(*given));
   }
   TRY(read_rows(needs, kTable, settings));
   for (const render::NamedText& one : needs.resources) {

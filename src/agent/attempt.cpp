@@ -152,7 +152,7 @@ void Attempt::pass_on(int signal) {
     streams_.leave_rows();
     pause_timer_.ask();  // when it expires, workers whose handler for SIGTSTP has not stopped them are stopped
   } else if (signal == SIGCONT) {
-    streams_.return_to_rows();
+    streams_.redraw_rows();
     pause_timer_.cancel();
   }
 }
@@ -281,7 +281,7 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
   services_->on_worker_ended(death.worker, death.status.ok());
   const auto request_stop_by_others = [this](int signal) {  // for a signal that workers have got from others
     events_.emplace_back(StopRequested{signal});
-    is_asked_ = true;
+    has_unreported_stop_ = true;
   };
   const bool is_interrupted = starter_.terminal().is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
@@ -337,7 +337,7 @@ void Attempt::process() {
     }
     // Only now: a failure queued earlier is the reason of the job's end.
     const auto* const request = std::get_if<StopRequested>(&event);
-    if (request != nullptr && std::exchange(is_asked_, false)) {
+    if (request != nullptr && std::exchange(has_unreported_stop_, false)) {
       owner_.on_workers_asked(request->signal);
     }
     std::ranges::for_each(supervisor_.on(event), std::bind_front(&Attempt::carry_out, this));
@@ -423,7 +423,7 @@ void Attempt::finish() {
 // --- Requests of services -------------------------------------------------------------------------
 
 std::optional<int> Attempt::rank_of(pid_t pid) const {
-  return rank_of_worker(plan_, workers_.find_above(pid));
+  return rank_of_worker(plan_, workers_.find_ancestor_worker(pid));
 }
 
 std::optional<int> Attempt::signal_process(pid_t pid, int signal) {

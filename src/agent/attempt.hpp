@@ -145,7 +145,7 @@ class Attempt {
   DelayedCall pause_timer_;    ///< after SIGTSTP: stops workers that have not stopped
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
   std::deque<Event> events_;
-  bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
+  bool has_unreported_stop_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
 };
 
 }  // namespace muster

@@ -137,7 +137,7 @@ std::string AttemptLog::describe_reason(const EndRequest& request) const {
   return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received" : request.reason;
 }
 
-void AttemptLog::on_not_told(const std::vector<std::size_t>& workers, int signal) {
+void AttemptLog::on_notice_not_sent(const std::vector<std::size_t>& workers, int signal) {
   ProcessNames names;
   for (const std::size_t worker : workers) {
     names.add(plan_.workers[worker]);

@@ -53,7 +53,7 @@ class AttemptLog {
   /// A service failed when the workers no longer needed it.
   void on_unneeded_failure(const ServiceFailure& failure);
   /// None of the programs of these workers handles the signal of a notice, so they did not get it yet.
-  void on_not_told(const std::vector<std::size_t>& workers, int signal);
+  void on_notice_not_sent(const std::vector<std::size_t>& workers, int signal);
   void on_asked_to_end(const EndRequest& request);
   /// A request to end came late and changes nothing: the workers are being ended already, with this time `left`.
   void on_late_request(const TellGrace& request, std::chrono::nanoseconds left);

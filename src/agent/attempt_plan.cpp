@@ -111,7 +111,7 @@ LaunchPlan plan_of_attempt(const RunContext& run, const StartupExchange& startup
   values["own_address"] = own.address;
   values["own_interface"] = own.interface;
   fill_deferred(plan, values);
-  give_rank_folders(plan, run.run_folder, run.rank_place);
+  give_rank_folders(plan, run.run_folder, run.rank_folders_root);
   add_job_environment(plan, start, run);
   log_start_method(run.job, method, placement);
   log_start(run.job, plan, own.interface);

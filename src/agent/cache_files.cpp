@@ -148,7 +148,7 @@ enum class Where {
 };
 
 /// Entries of the pack that this node lacks. A build is taken only if none of its files is there.
-std::vector<const PackEntry*> find_lacking(const PackIndex& index, const Root& root, Where where) {
+std::vector<const PackEntry*> find_missing_entries(const PackIndex& index, const Root& root, Where where) {
   const CacheTable& table = builtin_table();
   std::map<std::string, bool> builds;  // whether they are there
   std::vector<const PackEntry*> lacking;
@@ -223,7 +223,7 @@ bool has_disk_room(int root, std::uint64_t bytes) {
 
 /// Adds all entries of a pack that this node lacks, in its folder or beside it; if one is broken, adds none.
 Result<> add_pack(const OpenPack& pack, const CachePlaces& places, const Root& root, Where where, CacheReport& report) {
-  const auto lacking = find_lacking(pack.index, root, where);
+  const auto lacking = find_missing_entries(pack.index, root, where);
   if (lacking.empty()) {
     return {};
   }

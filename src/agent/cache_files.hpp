@@ -35,7 +35,7 @@ CacheReport try_store(const CachePlaces& places);
 CacheReport fill_folder(const CachePlaces& places);
 
 /// Time since the last change after which a file counts as finished, although workers run.
-inline constexpr std::chrono::seconds kSettled{5};
+inline constexpr std::chrono::seconds kUnchangedFor{5};
 
 /// Writes a pack of the files that are in no pack yet and were last changed before `latest`; the pack gets its name
 /// when it is on the disk. After `most_time` it adds no more files: a later call adds them. Merges packs that are

@@ -94,7 +94,7 @@ void CompileCaches::keep_later() {
 
 void CompileCaches::end_attempt(bool has_succeeded) {
   workers_run_ = false;
-  keep(std::chrono::system_clock::now() - (has_succeeded ? std::chrono::seconds(0) : compile_cache::kSettled));
+  keep(std::chrono::system_clock::now() - (has_succeeded ? std::chrono::seconds(0) : compile_cache::kUnchangedFor));
 }
 
 /// Keeps what was written before `latest`. If that is empty, keeps the files that were left unchanged for a moment
@@ -108,7 +108,7 @@ void CompileCaches::keep(std::optional<std::chrono::system_clock::time_point> la
     if (workers_run_) {
       lower_priority(::getpid());
     }
-    const auto settled = std::chrono::system_clock::now() - compile_cache::kSettled;
+    const auto settled = std::chrono::system_clock::now() - compile_cache::kUnchangedFor;
     return write_report(store_is_given_up_ ? compile_cache::CacheReport()
                                            : keep_new(places_of(run_.options.caches), latest.value_or(settled),
                                                       workers_run_ ? kAddLimit : kAddLimitAtEnd));

@@ -263,7 +263,7 @@ std::string find_core(const EndedWithCore& core) {
   glob_t found{};
   std::string answer = describe_copy("", "");
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a helper process has one thread
-  if (::glob(core_file_pattern(pattern, adds_pid, core).c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+  if (::glob(core_file_glob(pattern, adds_pid, core).c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
     answer = describe_copy(found.gl_pathv[found.gl_pathc - 1], "");
   }
   ::globfree(&found);
@@ -338,7 +338,7 @@ std::string literal(char c) {
 
 }  // namespace
 
-std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core) {
+std::string core_file_glob(const std::string& pattern, bool adds_pid, const EndedWithCore& core) {
   std::string path;
   bool has_pid = false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {

@@ -72,7 +72,7 @@ std::string default_dump_folder(const std::map<std::string, std::string>& variab
 std::string name_evidence(const EvidenceSource& source, int copy);
 
 /// Turns a pattern of core(5) into one of glob(3), with '*' for values that only the kernel knows. Pure.
-std::string core_file_pattern(const std::string& pattern, bool adds_pid, const EndedWithCore& core);
+std::string core_file_glob(const std::string& pattern, bool adds_pid, const EndedWithCore& core);
 
 /// Copies the files of attempts in helper processes, because a file system may hang: in the background if the attempt
 /// has log files, otherwise when the job ends without success.

@@ -48,8 +48,8 @@ void ProcessLoop::wait_for_signals() {
 }
 
 bool ProcessLoop::is_new_stop(int signal) {
-  if (signal == stop_sent_by_guard_) {
-    stop_sent_by_guard_ = 0;
+  if (signal == guard_stop_signal_) {
+    guard_stop_signal_ = 0;
     return false;
   }
   if (ignored_signals_.contains(signal)) {
@@ -78,7 +78,7 @@ void ProcessLoop::note_stop_of_workers(int signal) {
     heartbeat_sender_.start_heartbeats();
     (void)stop_debounce_.is_new(signal);
     ++stops_;
-    stop_sent_by_guard_ = signal;
+    guard_stop_signal_ = signal;
   }
 }
 

@@ -76,7 +76,7 @@ class ProcessLoop {
   SignalDebounce stop_debounce_;
   int stops_ = 0;  ///< requests so far
   bool has_logged_ignored_ = false;
-  int stop_sent_by_guard_ = 0;  ///< signal that the guard sent to the workers, still to be read here
+  int guard_stop_signal_ = 0;  ///< signal that the guard sent to the workers, still to be read here
   Clock::time_point started_ = Clock::now();
 };
 

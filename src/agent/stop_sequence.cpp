@@ -41,7 +41,7 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       log_(log),
       sweeper_(::getpid()),
       grace_(*this, input.io, input.run.options.grace),
-      look_(input.io, input.helpers),
+      place_task_(input.io, input.helpers),
       kill_loop_(*this, input.io, workers, sweeper_, [&input = input_] { return helpers_and_standbys(input); }),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }),
@@ -64,7 +64,7 @@ bool StopSequence::send_notice(int signal) {
   asks_adopted_ = true;
   request_.signal = signal;
   const Workers::NoticePrograms told = tell_programs();
-  log_.on_not_told(told.without, signal);
+  log_.on_notice_not_sent(told.without, signal);
   return !told.handling.empty();
 }
 
@@ -154,7 +154,7 @@ void StopSequence::stop_orphans(bool is_succeeding) {
 void StopSequence::end_asking() {
   grace_.cancel();
   left_timer_.cancel();
-  look_.cancel();
+  place_task_.cancel();
   orphan_timer_.cancel();
   last_moment_.cancel();
   notice_timer_.cancel();
@@ -212,8 +212,8 @@ void StopSequence::on_grace_ended() {
     return;
   }
   const EvidenceSources sources{.may = input_.run.options.hangs.asks, .most_time = kLookTimeout};
-  look_.start({[=] { return hang::to_line(gather_evidence(late, sources), kMostPlaceBytes); }, kLookTimeout,
-               [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
+  place_task_.start({[=] { return hang::to_line(gather_evidence(late, sources), kMostPlaceBytes); }, kLookTimeout,
+                     [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
 }
 
 void StopSequence::give_up_on_workers(const HelperTask::Answer& places) {

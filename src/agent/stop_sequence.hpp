@@ -94,7 +94,7 @@ class StopSequence : private StopTimersOwner {
   AttemptLog& log_;
   Sweeper sweeper_;
   Grace grace_;
-  HelperTask look_;  ///< finds out where the workers stand that did not end
+  HelperTask place_task_;  ///< finds out where the workers stand that did not end
   KillLoop kill_loop_;
   DelayedCall orphan_timer_;
   DelayedCall rank_timer_;

@@ -265,7 +265,7 @@ std::optional<std::size_t> Workers::find(pid_t pid) const {
   return find_by([pid](const State& state) { return state.is_alive && state.pid == pid; });
 }
 
-std::optional<std::size_t> Workers::find_above(pid_t pid) const {
+std::optional<std::size_t> Workers::find_ancestor_worker(pid_t pid) const {
   constexpr int kMostParents = 32;
   pid_t above = pid;
   for (int i = 0; i < kMostParents && above > 1; ++i) {
@@ -284,7 +284,7 @@ std::optional<std::size_t> Workers::signal_member(pid_t pid, int signal) const {
     return worker;
   }
   const auto process = is_proc_ours() ? find_process(pid) : std::nullopt;
-  const auto worker = process && !is_dead(*process) ? find_above(process->parent) : std::nullopt;
+  const auto worker = process && !is_dead(*process) ? find_ancestor_worker(process->parent) : std::nullopt;
   if (worker) {
     signal_exactly(*process, signal);
   }

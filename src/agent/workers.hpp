@@ -102,7 +102,7 @@ class Workers {
   /// The living worker with this pid; empty: none.
   std::optional<std::size_t> find(pid_t pid) const;
   /// The living worker that is `pid` or an ancestor of it; else an ended one with that pid; empty: none.
-  std::optional<std::size_t> find_above(pid_t pid) const;
+  std::optional<std::size_t> find_ancestor_worker(pid_t pid) const;
   /// Sends a signal, or 0 for none, to a process that is a living worker or descends from one, and to no other.
   /// Returns that worker.
   std::optional<std::size_t> signal_member(pid_t pid, int signal) const;

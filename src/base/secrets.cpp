@@ -44,7 +44,7 @@ bool is_key_of_data(const std::vector<std::string>& words) {
 }
 
 /// True if the value is the path of a secret, and not the secret: --token-file, SECRET_DIR.
-bool is_of_file(const std::string& upper) {
+bool names_secret_file(const std::string& upper) {
   return upper.ends_with("_FILE") || upper.ends_with("_PATH") || upper.ends_with("_DIR");
 }
 
@@ -69,7 +69,7 @@ bool is_secret_name(std::string_view name) {
     return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
   };
   const bool is_header = upper == "COOKIE" || upper == "__COOKIE" || upper == "SET_COOKIE";
-  return !is_of_file(upper) && (is_header || std::ranges::any_of(kParts, has_part) || has_secret_word(upper));
+  return !names_secret_file(upper) && (is_header || std::ranges::any_of(kParts, has_part) || has_secret_word(upper));
 }
 
 namespace {

@@ -52,7 +52,7 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
   const Settings choice = choice_of_hosts(t.find("deepspeed-inclusion-filter"), t.find("deepspeed-exclusion-filter"));
   const bool is_by_itself =
       launch.is_deepspeed && launcher && (launcher->value == "standard" || launcher->value == "nossh");
-  TRY(is_by_itself ? Result<>() : settle_starter(t, *file, choice));
+  TRY(is_by_itself ? Result<>() : choose_node_source(t, *file, choice));
   const auto starter = find_starter(t);
   if (is_by_itself || starter) {
     t.line.notices.push_back(

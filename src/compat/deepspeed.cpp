@@ -208,7 +208,7 @@ Result<> translate_hosts(Translation& t) {
   const bool is_started = t.has("no-ssh");
   if (file && !is_started) {
     const Settings kept = host_choice(t);
-    TRY(settle_starter(t, *file, kept));
+    TRY(choose_node_source(t, *file, kept));
     const auto starter = find_starter(t);
     if (!starter) {
       t.set("hostfile", *file);

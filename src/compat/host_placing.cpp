@@ -164,7 +164,7 @@ std::optional<Starter> find_starter(const Translation& t) {
   return t.line.settings.has("platform") ? std::nullopt : find_starter(t.snapshot);
 }
 
-Result<> settle_starter(Translation& t, const HostList& listed) {
+Result<> choose_node_source(Translation& t, const HostList& listed) {
   const bool is_on_line = !listed.entries.empty() && listed.source.kind == SourceKind::Flag;
   const auto starter = is_on_line ? find_starter(t) : std::nullopt;
   if (!starter || static_cast<int>(listed.entries.size()) == starter->nodes) {
@@ -179,9 +179,9 @@ Result<> settle_starter(Translation& t, const HostList& listed) {
   return {};
 }
 
-Result<> settle_starter(Translation& t, const Text& file, const Settings& choice) {
+Result<> choose_node_source(Translation& t, const Text& file, const Settings& choice) {
   const bool is_in_question = file.source.kind == SourceKind::Flag && find_starter(t);
-  return is_in_question ? settle_starter(t, hosts_of_readable_file(t, file, choice)) : Result<>();
+  return is_in_question ? choose_node_source(t, hosts_of_readable_file(t, file, choice)) : Result<>();
 }
 
 namespace {
@@ -242,7 +242,7 @@ Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
 
 Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
   const bool is_in_file = placing.hosts.entries.empty() && placing.file;
-  TRY(is_in_file ? settle_starter(t, *placing.file, {}) : settle_starter(t, placing.hosts));
+  TRY(is_in_file ? choose_node_source(t, *placing.file, {}) : choose_node_source(t, placing.hosts));
   const std::string starter = find_other_starter(t);
   if (!starter.empty()) {
     ignore_hosts(t, placing, starter);

@@ -68,10 +68,10 @@ std::optional<Starter> find_starter(const Translation& t);
 /// Decides whether the nodes are those of the list on the line or of the platform. If both have the same number, they
 /// mean the same. Otherwise the list is used if this host is not in it, as in a platform's MPI example, whose pod
 /// starts the others by ssh; it is an error if this host is in it.
-[[nodiscard]] Result<> settle_starter(Translation& t, const HostList& listed);
+[[nodiscard]] Result<> choose_node_source(Translation& t, const HostList& listed);
 /// Decides likewise for the hosts of a hostfile that `choice` (kIncludedHosts, kExcludedHosts) leaves. Reads the
 /// file only if a platform starts muster on each node.
-[[nodiscard]] Result<> settle_starter(Translation& t, const Sourced<std::string>& file, const Settings& choice);
+[[nodiscard]] Result<> choose_node_source(Translation& t, const Sourced<std::string>& file, const Settings& choice);
 
 /// Places the processes on the hosts of a list, unless the nodes are placed otherwise, or all hosts are this machine.
 /// Fails if this machine has too few slots.

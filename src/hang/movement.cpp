@@ -61,7 +61,7 @@ void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
     default:
       const double switches = rate(now.counters.switches, was.counters.switches, seconds);
       const bool has_waited =
-          switches > (looks_by_itself(now.place.stack) ? kThresholds.switches : 0);  // and waits again
+          switches > (is_polling_wait(now.place.stack) ? kThresholds.switches : 0);  // and waits again
       const bool computes =
           now.cpu_share >= kThresholds.cpu_share ||
           rate(now.counters.threads_ms, was.counters.threads_ms, seconds) / kMilliseconds >= kThresholds.threads_share;

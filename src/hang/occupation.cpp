@@ -168,10 +168,10 @@ Occupation occupation_by_kernel(const Place& place) {
 
 Occupation occupation_of(const Place& place) {
   const Occupation known = occupation_by_stack(place.stack);
-  return known != Occupation::Unknown || looks_by_itself(place.stack) ? known : occupation_by_kernel(place);
+  return known != Occupation::Unknown || is_polling_wait(place.stack) ? known : occupation_by_kernel(place);
 }
 
-bool looks_by_itself(const Stack& stack) {
+bool is_polling_wait(const Stack& stack) {
   return has_any(kLoaders, library_calls(stack));
 }
 
@@ -235,14 +235,14 @@ std::string_view owner_of(std::string_view line, std::string_view call) {
 
 }  // namespace
 
-bool may_be_builtin_wait(std::string_view kernel_wait) {
+bool waits_for_thread_or_socket(std::string_view kernel_wait) {
   static constexpr std::array<std::string_view, 6> kSleeps{"futex", "poll", "wait_woken", "sk_wait", "select", "tcp_"};
   return std::ranges::any_of(kSleeps,
                              [&](std::string_view word) { return kernel_wait.find(word) != std::string_view::npos; });
 }
 
 std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string_view kernel_wait) {
-  if (!may_be_builtin_wait(kernel_wait)) {
+  if (!waits_for_thread_or_socket(kernel_wait)) {
     return {};
   }
   if (const std::string_view owner = owner_of(source_line, ".wait(");

@@ -46,7 +46,7 @@ std::string awaited_operation(const Stack& stack);
 bool may_compute(const Stack& stack);
 
 /// True if the kernel function may belong to a wait for ranks in C++: it waits for another thread or a socket.
-bool may_be_builtin_wait(std::string_view kernel_wait);
+bool waits_for_thread_or_socket(std::string_view kernel_wait);
 
 /// Finds the call of a C++ object by which the user's code waits for ranks, in the source line: "work.wait()", or
 /// "store.get(key)". Waits of Python's own library have frames already. Empty: the line has no such call, or the
@@ -55,7 +55,7 @@ std::optional<Frame> find_builtin_wait(std::string_view source_line, std::string
 
 /// True if the stack is in a wait in which a library checks every few seconds whether its processes live: such checks
 /// are no work.
-bool looks_by_itself(const Stack& stack);
+bool is_polling_wait(const Stack& stack);
 
 /// True if the stack of a main thread serves requests, or waits for other threads, so that these may do the work.
 bool leaves_work_to_threads(const Stack& stack);

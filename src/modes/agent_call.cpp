@@ -36,7 +36,7 @@ std::string without_shell(std::string command) {
 }
 
 /// Adds the rank's numbers under the names that torchrun and Horovod use.
-void add_names_of_readers(std::map<std::string, std::string>& variables) {
+void add_torchrun_and_horovod_names(std::map<std::string, std::string>& variables) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"OMPI_COMM_WORLD_RANK", "RANK"},
       {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},
@@ -76,7 +76,7 @@ Result<AgentCall> parse_agent_call(const std::vector<std::string>& words) {
   return call;
 }
 
-std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables) {
+std::map<std::string, std::string> environment_of_mpi_rank(std::map<std::string, std::string> variables) {
   // mpirun would give the ranks of all nodes the directory of node 0.
   if (const auto shared = variables.find(variable::kShared); shared != variables.end()) {
     const std::string folder = shared->second;
@@ -97,7 +97,7 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
   if (const auto prefix = variables.find("PMIX_INSTALL_PREFIX"); prefix != variables.end()) {
     variables.emplace("OPAL_PREFIX", prefix->second);
   }
-  add_names_of_readers(variables);
+  add_torchrun_and_horovod_names(variables);
   return variables;
 }
 

@@ -40,7 +40,7 @@ struct AgentCall {
 
 /// Environment of an MPI rank started by mpirun: `variables` without those that only muster's processes above the
 /// rank use, and with the values of OMPI_COMM_WORLD_* under torchrun's and Horovod's names as well.
-std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables);
+std::map<std::string, std::string> environment_of_mpi_rank(std::map<std::string, std::string> variables);
 
 // Variables of node 0 that mpirun passes to the ranks on other nodes.
 

@@ -269,8 +269,8 @@ Result<InputTemplate> read_input(const json::value& value, const std::string& pa
               read_field(input.file, object, path + "/file", place, read_text),
               read_field(input.what, object, path + "/what", place, read_text),
               check_known_early(input.file, path + "/file", place),
-              read_field(input.is_rank_table, object, path + "/is", place, read_only<"rank table">),
-              read_field(input.adds_pod_addresses, object, path + "/adds", place, read_only<"pod_ip">),
+              read_field(input.is_rank_table, object, path + "/is", place, read_fixed_text<"rank table">),
+              read_field(input.adds_pod_addresses, object, path + "/adds", place, read_fixed_text<"pod_ip">),
               read_until(input, object, path, place)}));
   if (input.is_rank_table && !input.field.empty()) {
     return place.error(path, "has both 'is' and 'until'");

@@ -36,14 +36,14 @@ struct RoleTemplate {
   RoleCount count = RoleCount::PerDevice;
   bool may_be_given = false;  ///< --roles, or a platform's task lists, replace `count`
   bool decides_success = true;
-  std::string decides_without;         ///< the role decides success only if the job lacks this role; empty: always
-  NamedTexts environment;              ///< set always
-  NamedTexts environment_unless_set;   ///< set when the variable is not inherited
-  NamedTexts environment_if_given;     ///< set when all parameters in the text have a value
-  std::vector<std::string> program;    ///< replaces the command line's program; empty: it stays
-  std::vector<std::string> unset;      ///< inherited variables that must not reach the process
-  std::vector<std::string> arguments;  ///< appended to the program's own
-  bool arguments_first = false;        ///< `arguments` stand before the program's own ones
+  std::string decides_only_without_role;  ///< the role decides success only if the job lacks this role; empty: always
+  NamedTexts environment;                 ///< set always
+  NamedTexts environment_unless_set;      ///< set when the variable is not inherited
+  NamedTexts environment_if_given;        ///< set when all parameters in the text have a value
+  std::vector<std::string> program;       ///< replaces the command line's program; empty: it stays
+  std::vector<std::string> unset;         ///< inherited variables that must not reach the process
+  std::vector<std::string> arguments;     ///< appended to the program's own
+  bool arguments_first = false;           ///< `arguments` stand before the program's own ones
   std::vector<std::string> arguments_of_several_nodes;  ///< follow `arguments` in a job with several nodes
   /// Inherited variables with the same meaning: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;

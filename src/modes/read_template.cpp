@@ -149,9 +149,9 @@ Result<> read_decides(RoleTemplate& role, const json::value& value, const std::s
     role.decides_success = TRY(read_yes_or_no(value, path, place));
     return {};
   }
-  role.decides_without = text.substr(kWithoutRole.size());
-  if (!place.roles.contains(role.decides_without)) {
-    return place.error(path, "names the role '" + role.decides_without + "', which does not exist");
+  role.decides_only_without_role = text.substr(kWithoutRole.size());
+  if (!place.roles.contains(role.decides_only_without_role)) {
+    return place.error(path, "names the role '" + role.decides_only_without_role + "', which does not exist");
   }
   return {};
 }
@@ -196,8 +196,8 @@ constexpr auto kParameterFields = std::to_array<FieldRow<Parameter>>({
     {"name", kField<&Parameter::name, read_text>},
     {"default", kField<&Parameter::otherwise, read_text>},
     {"variables", kField<&Parameter::variables, read_texts>},
-    {"finds", kField<&Parameter::finds_rank_table, read_only<"rank table">>},
-    {"is", kField<&Parameter::is_log_dir, read_only<"log folder">>},
+    {"finds", kField<&Parameter::finds_rank_table, read_fixed_text<"rank table">>},
+    {"is", kField<&Parameter::is_log_dir, read_fixed_text<"log folder">>},
     {"integer", kField<&Parameter::is_integer, read_yes_or_no>},
 });
 
@@ -271,7 +271,7 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
     return place.error("/roles", "is missing or empty; a mode starts at least one kind of process");
   }
   if (std::ranges::none_of(mode.roles, [](const RoleTemplate& role) {
-        return role.decides_success && role.decides_without != role.name;
+        return role.decides_success && role.decides_only_without_role != role.name;
       })) {
     return place.error("/roles", "has no role that decides success");
   }

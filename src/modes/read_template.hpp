@@ -72,7 +72,7 @@ class Place {
                                                           const Place& place);
 /// Reads a field whose only valid value is the text `kText`, such as "rank table". True if the field has it.
 template <Literal kText>
-[[nodiscard]] Result<bool> read_only(const json::value& value, const std::string& path, const Place& place) {
+[[nodiscard]] Result<bool> read_fixed_text(const json::value& value, const std::string& path, const Place& place) {
   const std::string_view text = kText.text.data();
   return value.is_string() && value.get_string() == text ? Result<bool>(true)
                                                          : place.error(path, "must be '" + std::string(text) + "'");

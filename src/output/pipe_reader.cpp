@@ -69,22 +69,22 @@ void PipeReader::fit_windows() {
 }
 
 void PipeReader::leave_rows() {
-  ask_consoles([](OutputQueue& console) { console.lines().leave_rows(); });
+  for_each_console_with_rows([](OutputQueue& console) { console.lines().leave_rows(); });
 }
 
-void PipeReader::return_to_rows() {
-  ask_consoles([](OutputQueue& console) {
-    console.lines().return_to_rows();
+void PipeReader::redraw_rows() {
+  for_each_console_with_rows([](OutputQueue& console) {
+    console.lines().redraw_rows();
     console.draw_rows();
   });
 }
 
 void PipeReader::draw_rows() {
-  ask_consoles([](OutputQueue& console) { console.draw_rows(); });
+  for_each_console_with_rows([](OutputQueue& console) { console.draw_rows(); });
 }
 
 /// Asks each console on which a stream draws rows.
-void PipeReader::ask_consoles(void (*what)(OutputQueue& console)) {
+void PipeReader::for_each_console_with_rows(void (*what)(OutputQueue& console)) {
   for (const auto& stream : streams_) {
     if (stream->lines.draws_rows()) {
       what(*stream->lines.route.console);

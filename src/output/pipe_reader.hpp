@@ -53,7 +53,7 @@ class PipeReader {
   /// To be called before another program, such as a shell, writes to the terminal: the drawn rows stay there.
   void leave_rows();
   /// To be called when the other program is done.
-  void return_to_rows();
+  void redraw_rows();
 
   /// Writes lines in the name of a worker: to where its standard error goes, even after that has ended.
   void write_as_worker(std::size_t worker, std::string_view lines);
@@ -117,7 +117,7 @@ class PipeReader {
   void keep_lines_of_output(Stream& error);
   void settle_quiet_lines();
   void draw_rows();
-  void ask_consoles(void (*what)(OutputQueue& console));
+  void for_each_console_with_rows(void (*what)(OutputQueue& console));
 
   boost::asio::io_context& io_;
   LineOutput output_;  ///< its timer runs only while there is something to settle or to draw

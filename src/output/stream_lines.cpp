@@ -62,7 +62,7 @@ void StreamLines::finish() {
     framer.feed(kept, output_.lines);
     framer.finish(output_.lines);
   });
-  has_unsettled_ = false;
+  has_waiting_lines_ = false;
   if (route.console != nullptr) {
     route.console->draw_rows();
     route.console->lines().forget(this);
@@ -160,31 +160,31 @@ void StreamLines::show_unfinished() {
 // --- Unfinished lines on a terminal -------------------------------------------------------------
 
 void StreamLines::watch_unsettled() {
-  const bool had_any = has_unsettled_;
+  const bool had_any = has_waiting_lines_;
   const auto now = std::chrono::steady_clock::now();
-  has_unsettled_ = route.shows_unfinished && route.framer.has_unsettled();
-  if (has_unsettled_ || had_any) {
+  has_waiting_lines_ = route.shows_unfinished && route.framer.has_unsettled();
+  if (has_waiting_lines_ || had_any) {
     last_read_ = now;
-    last_settled_ = had_any ? last_settled_ : now;
+    last_given_out_ = had_any ? last_given_out_ : now;
     output_.quiet_timer.ask();
   }
 }
 
 void StreamLines::settle() {
-  if (!has_unsettled_) {
+  if (!has_waiting_lines_) {
     return;
   }
   const auto now = std::chrono::steady_clock::now();
   const bool is_quiet = now - last_read_ >= kQuiet;
-  if (now - last_settled_ >= kLeft) {
-    last_settled_ = now;
+  if (now - last_given_out_ >= kLeft) {
+    last_given_out_ = now;
     show([this](LineFramer& framer) { framer.settle(output_.lines); });
   }
   if (is_quiet) {
     show_begun();
   }
-  has_unsettled_ = route.framer.has_unsettled() && (!is_quiet || route.framer.may_settle());
-  if (has_unsettled_) {
+  has_waiting_lines_ = route.framer.has_unsettled() && (!is_quiet || route.framer.may_settle());
+  if (has_waiting_lines_) {
     output_.quiet_timer.ask();
   }
 }

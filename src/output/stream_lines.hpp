@@ -105,8 +105,8 @@ class StreamLines {
   std::vector<std::string> lines_before_stop_;
   std::chrono::steady_clock::time_point last_read_;
   /// Time at which `settle` last gave out lines, or at which the first line began to wait for that.
-  std::chrono::steady_clock::time_point last_settled_;
-  bool has_unsettled_ = false;  ///< `settle` has something to show later
+  std::chrono::steady_clock::time_point last_given_out_;
+  bool has_waiting_lines_ = false;  ///< `settle` has something to show later
   bool keeps_last_lines_;
   bool is_within_line_ = false;  ///< where the last lines are kept: the last one has no end yet
 };

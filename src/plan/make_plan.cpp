@@ -139,7 +139,7 @@ bool decides(const RoleTemplate& role, const JobRequest& job, const Values& valu
   if (!wanted.empty()) {
     return contains(wanted, role.name);
   }
-  const auto without = values.find(std::string(kCountOf) + ":" + role.decides_without);
+  const auto without = values.find(std::string(kCountOf) + ":" + role.decides_only_without_role);
   return role.decides_success && (without == values.end() || without->second == "0");
 }
 

@@ -116,7 +116,8 @@ Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const 
     return *facts.torn_nodes;
   }
   const Platform* const passed_over = find_passed_over(choice, snapshot, request, mode.roles);
-  TRY(passed_over != nullptr ? check_share_of(*passed_over, snapshot, request) : apply_share(facts, request));
+  TRY(passed_over != nullptr ? check_against_placed_tasks(*passed_over, snapshot, request)
+                             : apply_share(facts, request));
   apply_request(facts, request);
   TRY(check_against_tasks(facts, roles));
   return facts;

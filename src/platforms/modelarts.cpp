@@ -193,13 +193,13 @@ Result<> read_job(PlatformFacts& facts, const TaskNames& names, const Snapshot& 
 }
 
 /// Variables of engines that start the program once for each device: by mpirun, and by a rank table.
-constexpr std::array<TaskVariables, 2> kTasks = {{
+constexpr std::array<TaskVariables, 2> kEngineTasks = {{
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID", "MA_NUM_GPUS"},
 }};
 
 const TaskVariables* find_tasks(const Snapshot& snapshot) {
-  return first_of(kTasks, [&](const TaskVariables& names) {
+  return first_of(kEngineTasks, [&](const TaskVariables& names) {
     const auto size = parse_integer(snapshot.variable(names.size).value_or(""), 2, kMostNodes);
     return size && snapshot.has(names.rank) && snapshot.has(names.local_rank);
   });

@@ -36,11 +36,11 @@ constexpr auto kLists =
 constexpr auto kPlurals = std::to_array<std::string_view>({"NODES", "HOSTS", "MACHINES", "PODS"});
 
 /// Words in names of other numbers: within one machine, bounds, and parts of a CI system's tests.
-constexpr auto kInnocentWords = std::to_array<std::string_view>(
+constexpr auto kUnrelatedWords = std::to_array<std::string_view>(
     {"LOCAL", "PER", "MAX", "MIN", "GPU", "GPUS", "CPU", "CPUS", "NUMA", "LOADER", "DATALOADER", "CI"});
 
 /// Beginnings of names whose number and index mean a database's cluster, or independent tasks.
-constexpr auto kInnocentStarts = std::to_array<std::string_view>(
+constexpr auto kUnrelatedPrefixes = std::to_array<std::string_view>(
     {"ELASTICSEARCH_", "OPENSEARCH_", "CLOUD_RUN_", "BATCH_TASK_" /* Google's Batch */, "JOB_ARRAY_" /* IBM's */});
 
 /// Variables that reveal a CI system. CI systems divide tests by such counters: CIRCLE_NODE_INDEX, CIRCLE_NODE_TOTAL.
@@ -149,8 +149,8 @@ std::vector<std::string_view> words_of(std::string_view name) {
 Form form_of(std::string_view name) {
   const std::vector<std::string_view> words = words_of(name);
   const bool is_innocent =
-      std::ranges::any_of(words, [](std::string_view word) { return contains(kInnocentWords, word); }) ||
-      std::ranges::any_of(kInnocentStarts, [&](std::string_view start) { return name.starts_with(start); });
+      std::ranges::any_of(words, [](std::string_view word) { return contains(kUnrelatedWords, word); }) ||
+      std::ranges::any_of(kUnrelatedPrefixes, [&](std::string_view start) { return name.starts_with(start); });
   if (is_innocent || words.empty()) {
     return {};
   }

@@ -266,7 +266,8 @@ Result<> apply_share(PlatformFacts& facts, const ClusterRequest& request) {
   return {};
 }
 
-Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot, const ClusterRequest& request) {
+Result<> check_against_placed_tasks(const Platform& passed_over, const Snapshot& snapshot,
+                                    const ClusterRequest& request) {
   auto facts = read_platform(passed_over, snapshot);
   return facts ? apply_share(*facts, request) : Result<>();
 }

@@ -64,8 +64,8 @@ bool are_all_here(const PlatformFacts& facts);
 [[nodiscard]] Result<> apply_share(PlatformFacts& facts, const ClusterRequest& request);
 
 /// Checks the request against a platform that the form of the command line ignores: its tasks share the host anyway.
-[[nodiscard]] Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot,
-                                      const ClusterRequest& request);
+[[nodiscard]] Result<> check_against_placed_tasks(const Platform& passed_over, const Snapshot& snapshot,
+                                                  const ClusterRequest& request);
 
 /// Fails if every task that `around` has placed on this host would start the same job of one node with several
 /// workers, unless each task has enough devices or cores of its own. The first task of a host only gets a remark,

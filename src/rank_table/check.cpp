@@ -164,7 +164,7 @@ bool is_no_address(State&, const Item& item) {
 // Ranks run from 0 without a gap, and devices are unique.
 
 bool is_first_rank(State& state, const Item& item) {
-  return item.value != nullptr && !std::exchange(state.has_found, true);
+  return item.value != nullptr && !std::exchange(state.has_reported_first, true);
 }
 /// True once for an object without a rank, also if it has the rank of several devices.
 bool is_without_rank(State& state, const Item& item) {

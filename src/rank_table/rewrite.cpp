@@ -193,7 +193,7 @@ bool is_first_blank_name(State& state, const Item& item) {
     const auto code = static_cast<unsigned char>(letter);
     return code <= ' ' || code == 0x7F;
   });
-  return has_blank && !std::exchange(state.has_found, true);
+  return has_blank && !std::exchange(state.has_reported_first, true);
 }
 
 bool is_version_1(State&, const Item& item) {

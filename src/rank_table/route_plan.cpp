@@ -156,7 +156,7 @@ Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned)
   return of_table;
 }
 
-std::optional<std::string> reason_to_skip(const Table& table) {
+std::optional<std::string> reason_against_plan(const Table& table) {
   constexpr std::size_t kLeastServers = 3;
   constexpr std::size_t kDevices = 8;  // of a whole server, or twice as many
   const auto servers = devices_of_servers(table);

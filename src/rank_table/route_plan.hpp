@@ -38,7 +38,7 @@ inline constexpr const char* kPlannedTable = "jobstart_routeplan.json";
 [[nodiscard]] Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned);
 
 /// Why a route plan would not help this job, or harm it: too few servers, or partly used ones. Empty: it may help.
-std::optional<std::string> reason_to_skip(const Table& table);
+std::optional<std::string> reason_against_plan(const Table& table);
 
 /// One node's proposal. At most one of the first three is set; none: the node was not asked for a plan.
 struct RouteVote {

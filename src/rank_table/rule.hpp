@@ -58,7 +58,7 @@ struct State {
   bool needs_addresses = false;
   std::map<int, std::size_t> group_sizes = {};  ///< instances of each group
 
-  bool has_found = false;                                    ///< a rule that reports only one breach has found it
+  bool has_reported_first = false;                           ///< a rule that reports only one breach has found it
   std::set<std::pair<int, std::uint64_t>> pod_numbers = {};  ///< each with its group
   std::set<std::string_view> servers = {};
   std::vector<const DevicePlace*> ranks = {};

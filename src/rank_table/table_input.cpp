@@ -88,7 +88,7 @@ RouteFinding by_place(const RouteRequest& request, std::size_t own) {
 
 std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, const Table& table, std::size_t own,
                                                 const RouteFiles& files) {
-  if (const auto reason = rank_table::reason_to_skip(table)) {
+  if (const auto reason = rank_table::reason_against_plan(table)) {
     return without_plan(own, *reason);
   }
   if (files.planned.error_number == 0) {

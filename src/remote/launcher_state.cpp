@@ -82,7 +82,7 @@ LauncherActions LauncherState::on_ended(std::size_t node, const ExitStatus& stat
   Node& ended = nodes_[node];
   ended.has_ended = true;
   if (ended.bye) {
-    return after_the_gang();
+    return on_orderly_exit();
   }
   const std::string words = last_line.empty() ? status.describe() : last_line;
   const std::string loss = name_of(node) + " was lost: " + words;
@@ -104,7 +104,7 @@ bool LauncherState::has_stopped_unasked() const {
 }
 
 /// Acts on an agent that has ended with the job: the whole gang ends then, so the others get a grace to end.
-LauncherActions LauncherState::after_the_gang() {
+LauncherActions LauncherState::on_orderly_exit() {
   LauncherActions actions;
   if (!std::exchange(is_ending_, true)) {
     if (const auto late = nodes_that_have_not_come(); !late.empty()) {
@@ -112,7 +112,7 @@ LauncherActions LauncherState::after_the_gang() {
     }
     actions.emplace_back(StartLauncherGrace{});
   }
-  if (!std::exchange(is_first_gone_, true) && !describe_late().empty()) {
+  if (!std::exchange(has_orderly_exit_, true) && !describe_late().empty()) {
     actions.emplace_back(WatchLateNodes{});
   }
   return after_an_end(std::move(actions));

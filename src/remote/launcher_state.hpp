@@ -84,7 +84,7 @@ class LauncherState {
   LauncherActions fail(JobEnd end);
   bool has_stopped_unasked() const;
   /// An agent has ended with the job: gives the others a grace to end, too.
-  LauncherActions after_the_gang();
+  LauncherActions on_orderly_exit();
   LauncherActions after_an_end(LauncherActions actions);
   std::string name_of(std::size_t node) const;
   std::string names_of(const std::vector<std::size_t>& nodes) const;
@@ -95,7 +95,7 @@ class LauncherState {
   std::optional<int> stop_signal_;
   bool is_urgent_ = false;  ///< a person has asked again
   bool is_ending_ = false;
-  bool is_first_gone_ = false;  ///< an agent has ended with the job (bye), not by a loss
+  bool has_orderly_exit_ = false;  ///< an agent has ended with the job (bye), not by a loss
 };
 
 }  // namespace muster

@@ -144,7 +144,7 @@ Result<std::string> read_gres(const Sourced<std::string>& text) {
   return accept(is_word(text.value, "-_.:", kMostOfLabel), text, "a generic resource of Slurm such as gpu or gpu:a100");
 }
 
-Result<std::string> read_site_resource(const Sourced<std::string>& text) {
+Result<std::string> read_batch_resource(const Sourced<std::string>& text) {
   return accept(is_word(text.value, "-_.", kMostOfLabel), text, "a resource of the site without ':', such as ngpus");
 }
 

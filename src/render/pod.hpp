@@ -78,7 +78,7 @@ std::string requested_memory(const PodNeeds& needs);
 /// Slurm's "gpu" or "gpu:a100".
 [[nodiscard]] Result<std::string> read_gres(const Sourced<std::string>& text);
 /// Name of a resource that a site has defined in PBS or LSF, such as "ngpus"; without ':', their separator.
-[[nodiscard]] Result<std::string> read_site_resource(const Sourced<std::string>& text);
+[[nodiscard]] Result<std::string> read_batch_resource(const Sourced<std::string>& text);
 
 /// A quantity above zero.
 [[nodiscard]] Result<std::string> read_quantity(const Sourced<std::string>& text);

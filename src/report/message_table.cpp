@@ -361,8 +361,8 @@ MessageIndex::MessageIndex(std::vector<MessageRow> rows) : rows_(std::move(rows)
       add(row, message);
     }
   }
-  for (const auto& [feature, having] : having_) {
-    for (const Having& one : having) {
+  for (const auto& [feature, having] : messages_with_) {
+    for (const FeatureUse& one : having) {
       messages_[one.message].weight += one.factor * weight_of(feature);
     }
   }
@@ -374,15 +374,15 @@ void MessageIndex::add(std::size_t row, const std::string& message) {
     return;
   }
   for (const auto& [feature, factor] : features_of(words)) {
-    having_[feature].push_back({messages_.size(), factor});
+    messages_with_[feature].push_back({messages_.size(), factor});
   }
   messages_.push_back({row, message, words, 0});
 }
 
 /// The weight of a word or pair of words: the fewer messages have it, the more it counts.
 double MessageIndex::weight_of(const std::string& feature) const {
-  const auto having = having_.find(feature);
-  const std::size_t count = having == having_.end() ? 1 : having->second.size();
+  const auto having = messages_with_.find(feature);
+  const std::size_t count = having == messages_with_.end() ? 1 : having->second.size();
   return std::log(1.0 + static_cast<double>(messages_.size()) / static_cast<double>(count));
 }
 
@@ -400,7 +400,7 @@ std::vector<double> MessageIndex::likeness_to(std::string_view text) const {
   for (const auto& [feature, factor] : features_of(words)) {
     const double weight = weight_of(feature);
     whole += factor * weight;
-    for (const Having& one : value_at(having_, feature)) {
+    for (const FeatureUse& one : value_at(messages_with_, feature)) {
       of_text[one.message] += factor * weight;
       of_message[one.message] += one.factor * weight;
     }

@@ -79,7 +79,7 @@ class MessageIndex {
     double weight = 0;  ///< of all its words and pairs of words
   };
   /// A message with a certain word or pair of words, and how much that counts in it.
-  struct Having {
+  struct FeatureUse {
     std::size_t message = 0;
     double factor = 1;
   };
@@ -90,7 +90,8 @@ class MessageIndex {
 
   std::vector<MessageRow> rows_;
   std::vector<Message> messages_;
-  std::map<std::string, std::vector<Having>> having_;  ///< by word or pair of words: the messages that have it
+  std::map<std::string, std::vector<FeatureUse>>
+      messages_with_;  ///< by word or pair of words: the messages that have it
 };
 
 /// The pages, compressed, and their size without that: made by report/embed_pages.cpp.

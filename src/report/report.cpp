@@ -153,7 +153,7 @@ json::object past_attempt_document(const PastAttempt& past) {
 }
 
 /// Adds by how much the nodes came at different times, if that is worth reporting.
-void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
+void add_arrival_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
   constexpr double kWorthSaying = 10;
   const GangRecord& gang = outcome.end.gang;
   if (gang.arrival_skew_seconds < kWorthSaying || gang.slowest.empty()) {
@@ -185,7 +185,7 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   for (const std::string& notice : outcome.notices) {
     lines.push_back({Level::Warning, notice});
   }
-  add_skew(lines, outcome);
+  add_arrival_skew(lines, outcome);
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
     if (past.is_loss && outcome.reported_attempts.contains(past.attempt)) {
       continue;  // each loss is reported once

@@ -59,12 +59,12 @@ struct RunContext {
   const std::map<std::string, std::string>& variables;
   const ExitReport& exit_report;
   const std::string& marker;
-  const std::string& log_folder;     ///< directory in front of the plan's log paths; empty: the paths are complete
-  const std::string& run_folder;     ///< empty: none
-  const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
-  const std::string& rank_place;     ///< each rank gets a folder of its own below it; empty: none does
-  std::string run_id = {};           ///< of a one-node job without an id: a random UUID, as in torchrun
-  std::string log_token = {};        ///< makes the log directory's name unique among runs
+  const std::string& log_folder;         ///< directory in front of the plan's log paths; empty: the paths are complete
+  const std::string& run_folder;         ///< empty: none
+  const std::string& shared_folder;      ///< in shared memory; where there is none, equal to `run_folder`
+  const std::string& rank_folders_root;  ///< each rank gets a folder of its own below it; empty: none does
+  std::string run_id = {};               ///< of a one-node job without an id: a random UUID, as in torchrun
+  std::string log_token = {};            ///< makes the log directory's name unique among runs
   /// The memory cgroup of this agent. Found once, before other nodes depend on this agent: the kernel delays the
   /// answer while anyone moves a process between control groups.
   MemoryGroup memory_group = {};

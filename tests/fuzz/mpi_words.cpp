@@ -72,7 +72,7 @@ void check_variables(const Words& words) {
     variables[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
   }
   check_exports(variables);
-  const auto rank = mpi::rank_environment(variables);
+  const auto rank = mpi::environment_of_mpi_rank(variables);
   for (const char* const own : {mpi::variable::kSecret, mpi::variable::kEndpoint, mpi::variable::kDaemons,
                                 mpi::variable::kHostfile, mpi::variable::kShared}) {
     require(!rank.contains(own), "what only muster is told stays there");

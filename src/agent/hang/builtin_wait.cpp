@@ -36,7 +36,7 @@ std::string source_line(pid_t process, const hang::Frame& frame) {
 
 void add_builtin_wait(hang::RankEvidence& rank) {
   hang::Place& place = rank.place;
-  const bool may_wait = place.state == 'S' && hang::may_be_builtin_wait(place.wait);
+  const bool may_wait = place.state == 'S' && hang::waits_for_thread_or_socket(place.wait);
   if (may_wait && !place.stack.empty() && !hang::is_library(place.stack.front())) {
     if (auto wait = hang::find_builtin_wait(source_line(rank.pid, place.stack.front()), place.wait)) {
       place.stack.insert(place.stack.begin(), std::move(*wait));

@@ -105,7 +105,7 @@ void LeaderLinks::on_accept(tcp::socket socket) {
   turn_away_excess();
 }
 
-void LeaderLinks::on_sign(LinkId link, bool is_established) {
+void LeaderLinks::on_bytes_before_join(LinkId link, bool is_established) {
   budget_.raise(link, is_established && key_ != nullptr ? Trust::Authenticated : Trust::Active);
 }
 
@@ -213,7 +213,7 @@ LinkToLeader::LinkToLeader(boost::asio::io_context& io, const GangConfig& config
     : host_(config.host),
       host_from_(config.host_from),
       port_(config.port),
-      follows_(config.node.rank && config.node.rank->value > 0),
+      has_other_leader_(config.node.rank && config.node.rank->value > 0),
       key_(key),
       events_(events),
       resolver_(io),
@@ -256,7 +256,7 @@ void LinkToLeader::connect() {
 
 /// Describes a failed dial, with a hint if node 0 may have to be started on this host, as when somebody tries a job.
 std::string LinkToLeader::describe(const DialFailure& failure) const {
-  const bool is_here = follows_ && failure.is_here && !is_loopback(host_);
+  const bool is_here = has_other_leader_ && failure.is_here && !is_loopback(host_);
   return failure.text +
          (is_here ? ", which is this host; " + host_from_ + " must name the host of node 0, and this is another node"
                   : "");

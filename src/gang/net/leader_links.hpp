@@ -70,7 +70,7 @@ class LeaderLinks : public LinkOwner {
   void on_accept(boost::asio::ip::tcp::socket socket);
   void on_message(LinkId link, Message message) override;
   void on_lost(LinkId link, const std::string& why) override;
-  void on_sign(LinkId link, bool is_established) override;
+  void on_bytes_before_join(LinkId link, bool is_established) override;
   void on_closed(LinkId link) override { erase(link); }
   void admit(LinkId link, Entry& entry);
   void erase(LinkId link);
@@ -128,7 +128,7 @@ class LinkToLeader : public LinkOwner {
   std::string host_;
   std::string host_from_;  ///< source of the host's name
   std::uint16_t port_;
-  bool follows_;  ///< this node has a rank, and another rank leads
+  bool has_other_leader_;  ///< this node has a rank, and another rank leads
   const GangKey* key_;
   EventQueue& events_;
   Resolver resolver_;

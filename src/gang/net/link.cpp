@@ -194,7 +194,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       return;
     }
     if (waits_for_join_) {
-      owner_->on_sign(number_, channel_->is_established());
+      owner_->on_bytes_before_join(number_, channel_->is_established());
     }
     reader_.feed(*plaintext);
     while (state_ == State::Open) {

@@ -47,7 +47,7 @@ class LinkOwner {
   virtual void on_lost(LinkId link, const std::string& why) = 0;
   /// The other end has sent something before its join; called only on the leader. The link is established if the
   /// other end has proved that it has the key, or if there is no key.
-  virtual void on_sign(LinkId /*link*/, bool /*is_established*/) {}
+  virtual void on_bytes_before_join(LinkId /*link*/, bool /*is_established*/) {}
   /// The connection is closed, after `close_when_sent`. Never called from within a call to the link.
   virtual void on_closed(LinkId /*link*/) {}
 };

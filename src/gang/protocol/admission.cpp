@@ -145,7 +145,7 @@ void Admission::refuse(LinkId link, std::string reason, bool may_retry) {
   (void)gang_.exchange.forget(link);  // it is in no attempt
 }
 
-void Admission::settle_claims(int seat) {
+void Admission::refuse_claimants(int seat) {
   for (const LinkId link : gang_.roster.claimants(seat)) {
     refuse(link, "node rank " + std::to_string(seat) + " is taken by " +
                      describe(*gang_.roster.find(*gang_.roster.holder(seat))));

@@ -34,7 +34,7 @@ class Admission {
   void keep_or_refuse(LinkId link, Instant now);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
   /// The holder of a claimed seat is alive: refuses all agents that claim its seat.
-  void settle_claims(int seat);
+  void refuse_claimants(int seat);
   /// Tells spares whether the job runs. If it has not started, they may look for another leader after a loss.
   void notify_spares(std::vector<LinkId> spares, bool does_job_run);
   /// A node is ready when its inputs have arrived and its contributions have reached the leader.

@@ -93,7 +93,7 @@ void Leader::handle(const Received& received, Instant now) {
   }
   member->last_heard = now;
   if (member->seat) {
-    admission_.settle_claims(*member->seat);
+    admission_.refuse_claimants(*member->seat);
   }
   std::visit([&](const auto& message) { take(received.link, message, now); }, received.message);
   rendezvous_.try_delayed_start(now);

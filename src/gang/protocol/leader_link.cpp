@@ -52,14 +52,14 @@ void LeaderLink::on(const LinkDown& down, Instant now) {
 void LeaderLink::seek(const std::string& why, Instant now) {
   if (liveness_.is_admitted()) {
     const auto heartbeat_timeout = membership_.config.options.heartbeat_timeout;
-    membership_.say(Level::Warning, runs_without_us_ ? "lost the leader of this spare: looking for it for " +
+    membership_.say(Level::Warning, job_has_started_ ? "lost the leader of this spare: looking for it for " +
                                                            whole_seconds(heartbeat_timeout)
                                                      : "lost the leader before the start: looking for it again");
     connect_retry_.begin_again(now);
     liveness_.forget();
     lost_while_spare_ =
-        runs_without_us_ ? standstill_.describe_loss("the leader at " + membership_.leader, why, now) : "";
-    if (runs_without_us_) {
+        job_has_started_ ? standstill_.describe_loss("the leader at " + membership_.leader, why, now) : "";
+    if (job_has_started_) {
       connect_retry_.give_up_at(now + heartbeat_timeout);
     }
   }
@@ -83,7 +83,7 @@ void LeaderLink::cut_off(std::string why, Instant now) {
 void LeaderLink::take(const Admitted& admitted, Instant now) {
   liveness_.on_admitted(admitted.heartbeat_timeout_seconds, now);
   const bool was_spare = std::exchange(is_spare_, !admitted.seat);
-  runs_without_us_ = admitted.runs_without_it;
+  job_has_started_ = admitted.runs_without_it;
   lost_while_spare_.clear();
   if (membership_.is_leader || (was_spare && is_spare_)) {
     return;

@@ -64,7 +64,7 @@ class LeaderLink {
   Standstill standstill_;
   NodeMemory leaders_memory_;
   bool is_spare_ = false;
-  bool runs_without_us_ = false;      ///< true for a spare: the job has been started
+  bool job_has_started_ = false;      ///< true for a spare: the job has been started
   std::string lost_while_spare_;      ///< reason of the loss; empty: not lost while it was a spare
   Instant gone_by_ = Instant::max();  ///< set when the leader is lost and continues without this node
 };

@@ -165,7 +165,7 @@ void PreflightCommand::follow_last(const std::vector<LinkId>& nodes, Instant now
   }
   const Instant::duration usual = median_of(others);
   const Instant::duration so_far = now - runs_.at(last).asked;
-  const Instant far = runs_.at(last).asked + 3 * usual + kNotFar;
+  const Instant far = runs_.at(last).asked + 3 * usual + kLateBy;
   if (now < far) {
     due_ = std::min(*due_, far);
   } else if (said_.insert("last " + std::to_string(last)).second) {

@@ -34,7 +34,7 @@ class PreflightCommand {
   /// helper process, and 5 s in case that has to wait for a CPU.
   static constexpr std::chrono::seconds kTimeToAnswer{20};
   /// Added to three times the usual time of the others: a last node whose command takes longer is named.
-  static constexpr std::chrono::seconds kNotFar{5};
+  static constexpr std::chrono::seconds kLateBy{5};
   /// If the commands take longer than this, the leader logs how long they took.
   static constexpr std::chrono::seconds kNoticed{1};
   /// Time until the leader first logs where the command still runs. Each further line comes after twice that time.

@@ -16,7 +16,7 @@ constexpr std::size_t kHostsLookedUp = 8;
 void Rendezvous::gather(Instant now) {
   gang_.state = LeaderState::Rendezvous;
   pending_.clear();
-  start_due_.reset();
+  delayed_by_claim_since_.reset();
   waits_for_preflight_ = false;
   timer_.begin(now);
   if (end_for_missing_nodes(now)) {
@@ -91,7 +91,7 @@ void Rendezvous::try_start(Instant now) {
   timer_.note_enough(is_enough_ready() && !is_pending(), awaits_nodes(), now);
   const bool has_waited_for_preflight = std::exchange(waits_for_preflight_, false);
   if (!timer_.is_last_call_over(now)) {
-    start_due_.reset();
+    delayed_by_claim_since_.reset();
   } else if (!is_seat_in_doubt(now)) {
     gang_.roster.keep_roles();
     waits_for_preflight_ = preflight_.holds_back(now);
@@ -108,11 +108,11 @@ void Rendezvous::try_start(Instant now) {
 /// timeout to send something. Then its claimant gets the seat; new claims do not extend the time.
 bool Rendezvous::is_seat_in_doubt(Instant now) {
   constexpr std::chrono::seconds kJustHeard{1};
-  start_due_ = start_due_.value_or(now);
-  if (gang_.roster.is_seat_in_doubt(*start_due_ - kJustHeard)) {
+  delayed_by_claim_since_ = delayed_by_claim_since_.value_or(now);
+  if (gang_.roster.is_seat_in_doubt(*delayed_by_claim_since_ - kJustHeard)) {
     return true;
   }
-  start_due_.reset();
+  delayed_by_claim_since_.reset();
   return false;
 }
 
@@ -180,7 +180,7 @@ void Rendezvous::on_tick(Instant now) {
     report_progress(now);
   }
   try_start(now);
-  if (gang_.state == LeaderState::Rendezvous && !waits_for_port_ && !waits_for_preflight_ && !start_due_) {
+  if (gang_.state == LeaderState::Rendezvous && !waits_for_port_ && !waits_for_preflight_ && !delayed_by_claim_since_) {
     if (is_pending() && timer_.is_pending_in_vain(now)) {
       goodbye_.conclude(make_end(EndKind::Incomplete, "waited " + whole_seconds(gang_.config.options.inputs_timeout) +
                                                           " in vain: " + pending_),
@@ -194,7 +194,8 @@ void Rendezvous::on_tick(Instant now) {
 }
 
 std::optional<Instant> Rendezvous::next_wake() const {
-  return waits_for_port_ || waits_for_preflight_ || start_due_ ? std::nullopt : std::optional(timer_.next_wake());
+  return waits_for_port_ || waits_for_preflight_ || delayed_by_claim_since_ ? std::nullopt
+                                                                            : std::optional(timer_.next_wake());
 }
 
 /// "3 of 4 nodes came within 60 s: node 2 never connected". Where workers are counted, the number of nodes is

@@ -34,7 +34,7 @@ class Rendezvous {
   void try_start(Instant now);
   /// Asks for ports if nothing but the doubt about a claimed seat still delays the start (`is_seat_in_doubt`).
   void try_delayed_start(Instant now) {
-    if (start_due_) {
+    if (delayed_by_claim_since_) {
       try_start(now);
     }
   }
@@ -74,10 +74,10 @@ class Rendezvous {
   RendezvousTimer timer_;
   bool has_unable_node_ = false;  ///< true: a node may have `cannot_go_on`, so all are looked at
   bool waits_for_port_ = false;
-  bool waits_for_preflight_ = false;  ///< `Preflight` holds the start back
-  std::optional<Instant> start_due_;  ///< since when the start waits only for a claimed seat
-  std::string pending_;               ///< why the seated nodes cannot start yet
-  std::vector<LinkId> pending_for_;   ///< the nodes that `pending_` is about
+  bool waits_for_preflight_ = false;               ///< `Preflight` holds the start back
+  std::optional<Instant> delayed_by_claim_since_;  ///< since when the start waits only for a claimed seat
+  std::string pending_;                            ///< why the seated nodes cannot start yet
+  std::vector<LinkId> pending_for_;                ///< the nodes that `pending_` is about
 };
 
 }  // namespace muster::gang

@@ -46,7 +46,7 @@ class ConsoleLines {
   /// Leaves the drawn rows on the screen, because another program writes to the terminal now.
   void leave_rows() { rows_.leave(); }
   /// The other program is done: rows may be drawn again.
-  void return_to_rows() { rows_.come_back(); }
+  void redraw_rows() { rows_.come_back(); }
   /// Passes on the size that the terminal has now: rows are erased and drawn by it.
   void note_size();
   /// The bytes to write instead of `bytes`, because rows are erased before them or drawn behind them; empty: none are.

@@ -131,7 +131,7 @@ Result<int> serve_as_rank(const MpiRoleInput& input) {
   if (input.words.empty()) {
     return Error{ErrorKind::BadUsage, "there is no program after " + std::string(mpi::kRankWord)};
   }
-  return become(input.words, mpi::rank_environment(input.variables), input.inherited);
+  return become(input.words, mpi::environment_of_mpi_rank(input.variables), input.inherited);
 }
 
 }  // namespace muster

@@ -35,7 +35,7 @@ Generation& Generations::join(const Process& process, bool is_arrival) {
 Generation& Generations::choose(const Process& process, bool is_arrival) {
   Generation* const last = process.pid ? last_of(process) : nullptr;
   if (is_arrival) {
-    return last != nullptr && must_stay(*last, process) ? *last : lacking_after(last);
+    return last != nullptr && must_stay(*last, process) ? *last : first_incomplete_after(last);
   }
   if (last != nullptr) {
     return *last;
@@ -55,7 +55,7 @@ bool Generations::must_stay(const Generation& generation, const Process& process
 }
 
 /// The first incomplete generation after `last`, or of all if `last` is null; begins a new one if there is none.
-Generation& Generations::lacking_after(const Generation* last) {
+Generation& Generations::first_incomplete_after(const Generation* last) {
   const auto at = std::find_if(generations_.begin(), generations_.end(), [&](const auto& one) {
     return (last == nullptr || one.number > last->number) && !is_complete(one);
   });

@@ -132,7 +132,7 @@ class Generations {
   Generation* last_of(const Process& process);
   bool must_stay(const Generation& generation, const Process& process) const;
   /// The first incomplete generation after `last` (null: of all), or a new one.
-  Generation& lacking_after(const Generation* last);
+  Generation& first_incomplete_after(const Generation* last);
   Generation& begin();
   bool is_complete(const Generation& generation) const;
   bool is_over(const Generation& generation) const;

@@ -256,7 +256,7 @@ Request RequestReader::finish() {
   if (means_) {
     own_ = std::exchange(means_, std::nullopt);
     if (settles_for_all_) {
-      ungreeted_->settle(*own_);
+      dialect_without_greeting_->settle(*own_);
     }
   }
   is_first_ = false;

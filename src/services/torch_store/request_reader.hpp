@@ -56,7 +56,7 @@ std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
 
 /// The dialect of clients that send no greeting: those of torch before 2.2. All run the same program, so the first
 /// rank with a request that only one of the two older dialects has settles the dialect for all of them.
-class Ungreeted {
+class DialectWithoutGreeting {
  public:
   /// The dialect; empty: no rank has shown it yet.
   std::optional<Dialect> dialect() const { return dialect_; }
@@ -97,7 +97,8 @@ struct Request {
 class RequestReader {
  public:
   /// Both belong to the store and outlive the reader.
-  RequestReader(const Limits& limits, Ungreeted& ungreeted) : limits_(&limits), ungreeted_(&ungreeted) {}
+  RequestReader(const Limits& limits, DialectWithoutGreeting& ungreeted)
+      : limits_(&limits), dialect_without_greeting_(&ungreeted) {}
 
   /// Takes bytes from the front of `bytes`. Empty: all are taken, and the request is incomplete. Fails with `BadData`
   /// for invalid bytes or a value over a limit; the message continues "it sent".
@@ -137,14 +138,14 @@ class RequestReader {
   [[nodiscard]] Result<bool> expect(Part part, std::uint64_t bytes);
   void expect_code();
   /// Dialect of a client without a greeting; empty: not known yet.
-  std::optional<Dialect> ungreeted_dialect() const { return own_ ? own_ : ungreeted_->dialect(); }
+  std::optional<Dialect> ungreeted_dialect() const { return own_ ? own_ : dialect_without_greeting_->dialect(); }
   std::optional<Operation> operation_of_code(std::uint8_t code);
   Request finish();
   template <typename Number>
   Number take();
 
   const Limits* limits_;
-  Ungreeted* ungreeted_;
+  DialectWithoutGreeting* dialect_without_greeting_;
   bool has_greeted_ = false;
   bool settles_for_all_ = false;
   std::optional<Dialect> own_;  ///< shown by this client's own requests, without a greeting

@@ -32,7 +32,7 @@ Store::Store(std::size_t workers, const Limits& limits)
       answers_(limits.unread) {}
 
 void Store::on_opened(ClientId client, std::string address) {
-  connections_.emplace(client, Connection{{std::move(address)}, RequestReader(limits_, ungreeted_)});
+  connections_.emplace(client, Connection{{std::move(address)}, RequestReader(limits_, dialect_without_greeting_)});
 }
 
 Result<> Store::on_bytes(ClientId client, std::string_view bytes) {

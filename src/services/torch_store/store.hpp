@@ -93,7 +93,7 @@ class Store {
   std::size_t most_connections_;
   Budget data_;
   std::size_t unfinished_ = 0;
-  Ungreeted ungreeted_;
+  DialectWithoutGreeting dialect_without_greeting_;
   Generations generations_;
   Answers answers_;
   std::map<ClientId, Connection> connections_;

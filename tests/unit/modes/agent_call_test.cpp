@@ -43,18 +43,18 @@ TEST(AgentCall, NeedsAHostAndACommand) {
 }
 
 TEST(RankEnvironment, HasTheNamesOfTorchrunAndHorovodAndNoSecret) {
-  const auto variables = rank_environment({{"OMPI_COMM_WORLD_RANK", "3"},
-                                           {"OMPI_COMM_WORLD_SIZE", "4"},
-                                           {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                                           {"RANK", "0"},
-                                           {"TEXT", "a b;\n"},
-                                           {variable::kSecret, "s"},
-                                           {variable::kEndpoint, "e"},
-                                           {variable::kDaemons, "d"},
-                                           {variable::kHostfile, "h"},
-                                           {variable::kShared, "/dev/shm/x"},
-                                           {variable::kInterfaces, "eth0"}});
+  const auto variables = environment_of_mpi_rank({{"OMPI_COMM_WORLD_RANK", "3"},
+                                                  {"OMPI_COMM_WORLD_SIZE", "4"},
+                                                  {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                                  {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                                  {"RANK", "0"},
+                                                  {"TEXT", "a b;\n"},
+                                                  {variable::kSecret, "s"},
+                                                  {variable::kEndpoint, "e"},
+                                                  {variable::kDaemons, "d"},
+                                                  {variable::kHostfile, "h"},
+                                                  {variable::kShared, "/dev/shm/x"},
+                                                  {variable::kInterfaces, "eth0"}});
   EXPECT_EQ(variables, (std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "3"},
                                                            {"OMPI_COMM_WORLD_SIZE", "4"},
                                                            {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
@@ -77,17 +77,18 @@ TEST(RankEnvironment, HasTheNamesOfTorchrunAndHorovodAndNoSecret) {
 
 TEST(RankEnvironment, HasTheInterfacesOfItsNodeUnlessTheUserNamesOthers) {
   const char* const name = "OMPI_MCA_btl_tcp_if_include";
-  const auto chosen = rank_environment({{variable::kInterfaces, "10.0.0.0/30"}, {name, "ib0"}});
+  const auto chosen = environment_of_mpi_rank({{variable::kInterfaces, "10.0.0.0/30"}, {name, "ib0"}});
   EXPECT_EQ(chosen.at(name), "ib0");
-  EXPECT_FALSE(rank_environment({{variable::kInterfaces, ""}}).contains(name));
-  EXPECT_FALSE(rank_environment({{variable::kInterfaces, "10.0.0.0/30"}, {"OMPI_MCA_btl_tcp_if_exclude", "docker0"}})
-                   .contains(name));
+  EXPECT_FALSE(environment_of_mpi_rank({{variable::kInterfaces, ""}}).contains(name));
+  EXPECT_FALSE(
+      environment_of_mpi_rank({{variable::kInterfaces, "10.0.0.0/30"}, {"OMPI_MCA_btl_tcp_if_exclude", "docker0"}})
+          .contains(name));
 }
 
 TEST(AgentCall, ExportsTheLocationOfMpiToTheRank) {
-  EXPECT_EQ(rank_environment({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}})["OPAL_PREFIX"], "/opt/mpi");
-  EXPECT_EQ(rank_environment({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}, {"OPAL_PREFIX", "/a"}})["OPAL_PREFIX"], "/a");
-  EXPECT_EQ(rank_environment({}).count("OPAL_PREFIX"), 0U);
+  EXPECT_EQ(environment_of_mpi_rank({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}})["OPAL_PREFIX"], "/opt/mpi");
+  EXPECT_EQ(environment_of_mpi_rank({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}, {"OPAL_PREFIX", "/a"}})["OPAL_PREFIX"], "/a");
+  EXPECT_EQ(environment_of_mpi_rank({}).count("OPAL_PREFIX"), 0U);
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ TEST(ReadTemplate, ReadsRolesThatDecideWithoutAnother) {
   const auto mode = read(roles + "chief\n");
   ASSERT_TRUE(mode) << mode.error().message;
   EXPECT_EQ(mode->roles[0].count, RoleCount::None);
-  EXPECT_EQ(mode->roles[1].decides_without, "chief");
+  EXPECT_EQ(mode->roles[1].decides_only_without_role, "chief");
   EXPECT_EQ(error_of(roles + "boss\n"),
             "own.yaml:6: /roles/1/decides_success names the role 'boss', which does not exist");
 }

@@ -234,7 +234,7 @@ TEST(TaskConfig, LeavesOutEmptyRolesAndEvaluators) {
 
 std::string deciding(const std::vector<RoleSize>& roles, std::vector<std::string> wanted = {}) {
   ChosenMode chosen{parameter_servers(), from_flag("--mode")};
-  chosen.mode.roles[1].decides_without = "chief";
+  chosen.mode.roles[1].decides_only_without_role = "chief";
   chosen.mode.roles[2].decides_success = false;
   JobRequest job = job_of({"train"});
   job.success_roles = std::move(wanted);

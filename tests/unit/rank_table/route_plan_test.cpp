@@ -143,18 +143,19 @@ TEST(RouteRequest, HasDefaults) {
 }
 
 TEST(ReasonToSkip, IsFewOrPartlyFilledServers) {
-  EXPECT_FALSE(reason_to_skip(numbered_table(3, 8)));
-  EXPECT_FALSE(reason_to_skip(numbered_table(4, 16)));
-  EXPECT_EQ(reason_to_skip(numbered_table(2, 8)), "a route plan is for jobs of at least 3 servers, and this job has 2");
-  EXPECT_EQ(reason_to_skip(numbered_table(3, 4)),
+  EXPECT_FALSE(reason_against_plan(numbered_table(3, 8)));
+  EXPECT_FALSE(reason_against_plan(numbered_table(4, 16)));
+  EXPECT_EQ(reason_against_plan(numbered_table(2, 8)),
+            "a route plan is for jobs of at least 3 servers, and this job has 2");
+  EXPECT_EQ(reason_against_plan(numbered_table(3, 4)),
             "a route plan is for whole servers, and of '10.0.0.0' the job has 4 devices");
   Table uneven = numbered_table(3, 8);
   uneven.instances[1].devices.pop_back();
-  EXPECT_EQ(reason_to_skip(uneven), "a route plan is for whole servers, and of '10.0.0.1' the job has 7 devices");
+  EXPECT_EQ(reason_against_plan(uneven), "a route plan is for whole servers, and of '10.0.0.1' the job has 7 devices");
   Table halves = numbered_table(4, 4);
   halves.instances[1].server_id = "10.0.0.0";
   halves.instances[3].server_id = "10.0.0.2";
-  EXPECT_EQ(reason_to_skip(halves), "a route plan is for jobs of at least 3 servers, and this job has 2");
+  EXPECT_EQ(reason_against_plan(halves), "a route plan is for jobs of at least 3 servers, and this job has 2");
 }
 
 TEST(PlannedRanks, AreThoseOfTheSameDevices) {

@@ -47,8 +47,8 @@ TEST(ReadNames, RefuseWhatWouldMeanSomethingInYamlOrAShell) {
   EXPECT_TRUE(read_resource(given("huawei.com/ascend-1980")));
   EXPECT_FALSE(read_resource(given("gpu")));
   EXPECT_TRUE(read_gres(given("gpu:a100")));
-  EXPECT_TRUE(read_site_resource(given("ngpus")));
-  EXPECT_FALSE(read_site_resource(given("gpu:a100")));
+  EXPECT_TRUE(read_batch_resource(given("ngpus")));
+  EXPECT_FALSE(read_batch_resource(given("gpu:a100")));
   EXPECT_TRUE(read_object_name(given("my.secret-1")));
 }
 

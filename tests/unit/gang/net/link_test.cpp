@@ -46,7 +46,7 @@ struct LinkEnd final : public LinkOwner {
     lost.push_back(why);
     destroy_if_brief();
   }
-  void on_sign(LinkId /*number*/, bool is_established) override { signs.push_back(is_established); }
+  void on_bytes_before_join(LinkId /*number*/, bool is_established) override { signs.push_back(is_established); }
   void on_closed(LinkId /*number*/) override { is_closed = true; }
   void destroy_if_brief() {
     if (is_brief) {

@@ -48,8 +48,8 @@ TEST(Operations, HaveTheNumbersOfTheirRelease) {
   }
 }
 
-TEST(Ungreeted, IsSettledByTheFirstWord) {
-  Ungreeted ungreeted;
+TEST(DialectWithoutGreeting, IsSettledByTheFirstWord) {
+  DialectWithoutGreeting ungreeted;
   EXPECT_FALSE(ungreeted.dialect());
 
   ungreeted.settle(Dialect::Torch21);

@@ -45,7 +45,7 @@ std::string shown(const Request& request) {
 /// The client is a rank by default.
 class Read {
  public:
-  explicit Read(Ungreeted& ungreeted, Limits limits = {}, bool is_rank = true)
+  explicit Read(DialectWithoutGreeting& ungreeted, Limits limits = {}, bool is_rank = true)
       : limits_(limits), reader_(limits_, ungreeted) {
     if (is_rank) {
       reader_.settle_for_all();
@@ -96,7 +96,7 @@ class Read {
 using Lines = std::vector<std::string>;
 
 Lines read(std::string_view bytes, std::size_t step = 1, Limits limits = {}) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   return Read(ungreeted, limits).feed(bytes, step).lines();
 }
 
@@ -186,7 +186,7 @@ TEST(RequestReader, KnowsTorch21ByItsNumbers) {
   };
   for (const Said& said : cases) {
     for (std::size_t step = 1; step <= said.bytes.size(); ++step) {
-      Ungreeted ungreeted;
+      DialectWithoutGreeting ungreeted;
       EXPECT_EQ(Read(ungreeted).feed(said.bytes, step).lines(), Lines{said.meaning});
       EXPECT_EQ(ungreeted.dialect(), Dialect::Torch21) << said.meaning;
     }
@@ -194,7 +194,7 @@ TEST(RequestReader, KnowsTorch21ByItsNumbers) {
 }
 
 TEST(RequestReader, TakesCode7ForADeletionUnlessItComesFirst) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   EXPECT_EQ(Read(ungreeted).feed(kCode7).lines(), Lines{"watch /a"});
   EXPECT_FALSE(ungreeted.dialect()) << "a client of 2.1 may begin with a deletion";
 
@@ -204,7 +204,7 @@ TEST(RequestReader, TakesCode7ForADeletionUnlessItComesFirst) {
 }
 
 TEST(RequestReader, TakesCode8ForADeletionWhenNothingFollows) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   Read reader(ungreeted);
   reader.feed(kTorch20Delete);
   EXPECT_TRUE(reader.awaits_silence());
@@ -221,7 +221,7 @@ TEST(RequestReader, TakesCode8ForADeletionWhenNothingFollows) {
 }
 
 TEST(RequestReader, LetsAnotherClientDecideTheDialect) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   Read old(ungreeted);
   Read other(ungreeted);
   old.feed(kTorch20Delete);
@@ -229,7 +229,7 @@ TEST(RequestReader, LetsAnotherClientDecideTheDialect) {
   EXPECT_EQ(old.silence().feed(kCount).lines(), (Lines{"delete /a", "count"}));
   EXPECT_EQ(other.feed(kCount).lines(), (Lines{"delete /a", "count"}));
 
-  Ungreeted newer;
+  DialectWithoutGreeting newer;
   Read append(newer);
   append.feed(kTorch20Delete);
   Read(newer).feed(wire::u8(11));
@@ -239,7 +239,7 @@ TEST(RequestReader, LetsAnotherClientDecideTheDialect) {
 
 TEST(RequestReader, LetsNoForeignClientDecideTheDialect) {
   for (const std::string& said : {wire::u8(11), kCount + wire::u8(11), kCount + kCode7}) {
-    Ungreeted ungreeted;
+    DialectWithoutGreeting ungreeted;
     Read stranger(ungreeted, {}, false);
     stranger.feed(said);
     EXPECT_FALSE(ungreeted.dialect());
@@ -249,7 +249,7 @@ TEST(RequestReader, LetsNoForeignClientDecideTheDialect) {
 }
 
 TEST(RequestReader, LetsBytesFollowWhatAnotherHasSettledAsADeletion) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   Read reader(ungreeted);
   reader.feed(kTorch20Delete);
   ungreeted.settle(Dialect::Torch20);
@@ -257,7 +257,7 @@ TEST(RequestReader, LetsBytesFollowWhatAnotherHasSettledAsADeletion) {
 }
 
 TEST(RequestReader, IgnoresSilenceDuringOtherRequests) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   Read reader(ungreeted);
   reader.feed(wire::u8(2)).silence();
   EXPECT_EQ(reader.lines(), Lines{});
@@ -265,7 +265,7 @@ TEST(RequestReader, IgnoresSilenceDuringOtherRequests) {
 }
 
 TEST(RequestReader, LeavesGreetedClientsAlone) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   ungreeted.settle(Dialect::Torch20);
   EXPECT_EQ(Read(ungreeted).feed(wire::kGreeting + wire::get("/a")).lines(), Lines{"get /a"});
 }
@@ -308,7 +308,7 @@ TEST(RequestReader, RefusesARequestThatIsTooLongInAll) {
 }
 
 TEST(RequestReader, CountsTheBytesOfAnUnfinishedRequest) {
-  Ungreeted ungreeted;
+  DialectWithoutGreeting ungreeted;
   Read reader(ungreeted);
   const std::string bytes = wire::kGreeting + wire::set("/a", std::string(1'000, 'x'));
   reader.feed(std::string_view(bytes).substr(0, bytes.size() - 1));
