@@ -35,7 +35,9 @@ struct Counters {
   std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
   std::uint64_t children_ms = 0;  ///< CPU time of processes below its main process
   std::uint64_t sending = 0;      ///< a number that changes with the bytes that wait in its sockets; 0: no bytes wait
-  std::uint64_t threads_ms = 0;   ///< time for which all other threads of its process have run, or waited for a CPU
+  std::uint64_t children_switches =
+      0;                         ///< how often the threads of processes below its main process have given up a CPU
+  std::uint64_t threads_ms = 0;  ///< time for which all other threads of its process have run, or waited for a CPU
 };
 
 struct RankEvidence {

@@ -41,7 +41,8 @@ bool has_done_more_than_compute(const Counters& now, const Counters& was, double
   constexpr double kMilliseconds = 1'000;
   return rate(now.io_bytes, was.io_bytes, seconds) >= kThresholds.io || now.sending != was.sending ||
          rate(now.page_reads, was.page_reads, seconds) >= kThresholds.page_reads ||
-         rate(now.children_ms, was.children_ms, seconds) / kMilliseconds >= kThresholds.children_share;
+         rate(now.children_ms, was.children_ms, seconds) / kMilliseconds >= kThresholds.children_share ||
+         rate(now.children_switches, was.children_switches, seconds) >= kThresholds.children_waits;
 }
 
 void compare(RankEvidence& now, const RankEvidence& was, double seconds) {

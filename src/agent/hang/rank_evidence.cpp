@@ -178,22 +178,41 @@ std::string task_of(pid_t process, std::uint64_t thread) {
   return proc_file(process, "task/") + std::to_string(thread) + "/";
 }
 
+/// The folders of the threads of a process, but of no more than `most`.
+std::vector<std::string> tasks_of(pid_t process, std::size_t most) {
+  std::vector<std::string> tasks;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator task(proc_file(process, "task"), failed), end;
+       !failed && task != end && tasks.size() < most; task.increment(failed)) {
+    tasks.push_back(task->path().string() + "/");
+  }
+  return tasks;
+}
+
 /// Time for which the other threads of a process have run or waited for a CPU, as the scheduler counts it. On a busy
 /// machine a thread may compute for long before it has used much.
 std::uint64_t threads_ms_of(pid_t process, std::uint64_t thread) {
   constexpr std::uint64_t kNanoseconds = 1'000'000;
-  constexpr int kMost = 512;
+  constexpr std::size_t kMost = 512;
   std::uint64_t sum = 0;
-  std::error_code failed;
-  int seen = 0;
-  for (std::filesystem::directory_iterator task(proc_file(process, "task"), failed), end;
-       !failed && task != end && seen < kMost; task.increment(failed), ++seen) {
-    const std::vector<std::string> times = words_of(first_line(task->path().string() + "/schedstat"));
-    if (times.size() > 1 && task->path().filename() != std::to_string(thread)) {
+  for (const std::string& task : tasks_of(process, kMost)) {
+    const std::vector<std::string> times = words_of(first_line(task + "schedstat"));
+    if (times.size() > 1 && task != task_of(process, thread)) {
       sum += std::strtoull(times[0].c_str(), nullptr, 10) + std::strtoull(times[1].c_str(), nullptr, 10);
     }
   }
   return sum / kNanoseconds;
+}
+
+/// How often the threads of a process have waited. A process that reads from a network or in small pieces uses hardly any
+/// CPU, and recv(2) is not in its bytes, but it waits for each piece.
+std::uint64_t switches_of(pid_t process) {
+  constexpr std::size_t kMost = 64;
+  std::uint64_t sum = 0;
+  for (const std::string& task : tasks_of(process, kMost)) {
+    sum += number_at(read_fields(task + "status"), "voluntary_ctxt_switches");
+  }
+  return sum;
 }
 
 /// `place` and `counters` of a thread.
@@ -208,6 +227,7 @@ hang::RankEvidence describe_running(const Process& program, std::uint64_t thread
   for (const Process& process : below) {
     if (process.pid != program.pid) {
       evidence.counters.children_ms += milliseconds_of(process.cpu_ticks);
+      evidence.counters.children_switches += switches_of(process.pid);
       evidence.counters.io_bytes += io_bytes_of(process.pid);
     }
   }

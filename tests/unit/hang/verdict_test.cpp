@@ -417,8 +417,13 @@ TEST(Verdict, TakesARankThatComputesInTheBackwardPassForNoneThatWaits) {
 
 TEST(Evidence, IsTheSameAfterItWasSent) {
   auto job = job_of(4, in_collective(), {{2, loading()}, {3, ended("killed by SIGKILL")}});
-  job[1].counters = {
-      .switches = 7, .cpu_ms = 8, .page_reads = 9, .io_bytes = 1'000'000'000'000, .children_ms = 3, .sending = 5};
+  job[1].counters = {.switches = 7,
+                     .cpu_ms = 8,
+                     .page_reads = 9,
+                     .io_bytes = 1'000'000'000'000,
+                     .children_ms = 3,
+                     .sending = 5,
+                     .children_switches = 6};
   for (RankEvidence& one : job) {
     one.host = "gpu-0";
   }
@@ -438,9 +443,9 @@ TEST(Evidence, IsTheSameAfterItWasSent) {
   }
   const Counters& counters = read[1].counters;
   EXPECT_EQ(counters.io_bytes, 1'000'000'000'000U);
-  EXPECT_EQ(
-      (std::vector{counters.switches, counters.cpu_ms, counters.page_reads, counters.children_ms, counters.sending}),
-      (std::vector<std::uint64_t>{7, 8, 9, 3, 5}));
+  EXPECT_EQ((std::vector{counters.switches, counters.cpu_ms, counters.page_reads, counters.children_ms,
+                         counters.sending, counters.children_switches}),
+            (std::vector<std::uint64_t>{7, 8, 9, 3, 5, 6}));
 }
 
 TEST(Evidence, CountsTheNodesThatHaveAnsweredNothing) {
@@ -531,6 +536,9 @@ TEST(Movement, IsAStackFilesPagesOrWorkOfChildrenThatChange) {
   EXPECT_FALSE(after([](RankEvidence& one) { one.counters.io_bytes = 2'900'000; }).is_moving) << "reads /proc";
   EXPECT_TRUE(after([](RankEvidence& one) { one.counters.children_ms = 600; }).is_moving);
   EXPECT_FALSE(after([](RankEvidence& one) { one.counters.children_ms = 100; }).is_moving);
+  EXPECT_TRUE(after([](RankEvidence& one) { one.counters.children_switches = 200; }).is_moving) << "they receive";
+  EXPECT_FALSE(after([](RankEvidence& one) { one.counters.children_switches = 90; }).is_moving)
+      << "loaders look now and then";
   EXPECT_TRUE(after([](RankEvidence& one) { one.counters.page_reads = 20; }).is_moving);
   EXPECT_TRUE(after([](RankEvidence& one) { one.counters.sending = 77; }).is_moving);
 }
