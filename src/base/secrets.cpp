@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 namespace muster {
@@ -194,48 +193,22 @@ std::string masked_values(std::string_view word) {
   return text.append(word, copied);
 }
 
-/// Finds the value of a secret header within the word, if no blank separates them: -HAuthorization:x,
-/// --header=X-Api-Key:x. Empty: the word is no such header.
-std::optional<std::size_t> value_of_header(std::string_view word) {
-  const std::size_t colon = word.substr(0, kMostNameBytes).find(':');
-  if (colon == std::string_view::npos || colon + 1 == word.size() || word.find(' ') != std::string_view::npos) {
-    return std::nullopt;  // a header or a script with blanks is split into its words elsewhere
-  }
-  std::string_view name = word.substr(0, colon);
-  name.remove_prefix(name.find_last_of("\"'=") + 1);
-  name.remove_prefix(name.starts_with("-H") ? 2 : 0);
-  const std::string upper = to_upper(name);
-  const bool is_header = upper.starts_with("X-") || upper == "COOKIE" || upper.ends_with("AUTHORIZATION");
-  return is_header && names_secret(upper) ? std::optional(colon + 1) : std::nullopt;
-}
-
-/// True if the next word is a secret. curl's -b has a cookie; for other programs -b is the size of a batch.
-bool announces_next(const std::string& word, bool is_of_curl) {
-  return (is_of_curl && word == "-b") || (word.find('=') == std::string::npos && announces_secret(word + " "));
-}
-
-/// True if a secret continues in the next word: after a scheme, or with the next one of several cookies.
-bool goes_on(const std::string& word) {
-  return is_scheme(word) || word.ends_with(';');
-}
-
 /// Masks the words of one line.
 std::vector<std::string> masked_in_line(std::vector<std::string> words) {
-  const bool is_of_curl =
-      std::ranges::any_of(words, [](const std::string& word) { return word == "curl" || word.ends_with("/curl"); });
   bool is_value = false;  // true: the word before names a secret, and this one is its value
   for (std::string& word : words) {
     if (word.empty()) {
       continue;  // between two blanks
     }
-    if (const auto value = value_of_header(word)) {
-      is_value = goes_on(word.substr(*value));
-      word.replace(*value, std::string::npos, kMasked);
+    const std::size_t colon = word.starts_with("-H") ? word.find(':') : std::string::npos;
+    if (!is_value && colon < word.size() - 1 && names_secret(word.substr(2, colon - 2))) {  // -HAuthorization:x
+      is_value = is_scheme(word.substr(colon + 1));
+      word.replace(colon + 1, std::string::npos, kMasked);
       continue;
     }
-    const bool announces = announces_next(word, is_of_curl);
+    const bool announces = word.find('=') == std::string::npos && announces_secret(word + " ");
     const bool is_masked = is_value && !word.starts_with("--");
-    is_value = announces || (is_masked && goes_on(word));
+    is_value = announces || (is_masked && (is_scheme(word) || word.ends_with(';')));  // the next of several cookies
     word = is_masked ? kMasked : masked_values(word);
   }
   return words;

@@ -324,11 +324,13 @@ json::value to_document(const Outcome& outcome) {
 
 namespace {
 
-/// True if what the worker wrote last comes from PyTorch or one of its collective libraries.
-bool names_pytorch(const Failure& failure) {
-  static constexpr auto kWords = std::to_array<std::string_view>({"torch", "c10", "gloo", "nccl", "hccl", "tcpstore"});
+/// True if what the worker wrote last may come from PyTorch or one of its collective libraries: it names one, or is nothing.
+bool may_be_of_pytorch(const Failure& failure) {
+  static constexpr auto kWords =
+      std::to_array<std::string_view>({"torch", "c10", "gloo", "nccl", "hccl", "tcpstore", "diststore", "distnetwork"});
   const std::string words = lower_case(join(failure.last_lines, "\n") + failure.error_message);
-  return std::ranges::any_of(kWords, [&](std::string_view word) { return words.find(word) != std::string::npos; });
+  return words.empty() ||
+         std::ranges::any_of(kWords, [&](std::string_view word) { return words.find(word) != std::string::npos; });
 }
 
 }  // namespace
@@ -339,7 +341,8 @@ std::vector<std::string> hints(const Outcome& outcome) {
     return advice;
   }
   advice = outcome.end.first_failure->hints;
-  if (outcome.end.rank_zero_had_ended && outcome.rank_zero_hosts_store && names_pytorch(*outcome.end.first_failure)) {
+  if (outcome.end.rank_zero_had_ended && outcome.rank_zero_hosts_store &&
+      may_be_of_pytorch(*outcome.end.first_failure)) {
     advice.emplace_back(
         "rank 0 had ended with exit code 0 before: with PyTorch it hosts the store at MASTER_PORT, which the "
         "others lose with it; let rank 0 wait for them, such as in a barrier, or let the leader "

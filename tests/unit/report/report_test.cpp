@@ -505,10 +505,12 @@ TEST(Hints, SayWhenTheStoreWentWithRankZero) {
   EXPECT_EQ(hints(outcome), Lines{}) << "of a mode without a store";
 
   outcome.rank_zero_hosts_store = true;
+  EXPECT_EQ(hints(outcome).size(), 1U) << "what the rank wrote is not known";
+  outcome.end.first_failure->last_lines = {"ERROR: no such table"};
   EXPECT_EQ(hints(outcome), Lines{}) << "of a program that is no PyTorch";
 
   for (const std::string line : {"torch.distributed.DistNetworkError: recv failed", "what(): c10::DistBackendError",
-                                 "[E ProcessGroupNCCL.cpp:1] watchdog"}) {
+                                 "DistStoreError: Broken pipe", "[E ProcessGroupNCCL.cpp:1] watchdog"}) {
     outcome.end.first_failure->last_lines = {"step 7", line};
     ASSERT_EQ(hints(outcome).size(), 1U) << line;
     EXPECT_NE(hints(outcome)[0].find("rank 0 had ended"), std::string::npos);
@@ -524,6 +526,7 @@ TEST(Hints, NameWhoHadLeftBeforeTheVictim) {
 
   outcome.end.rank_zero_had_ended = true;
   outcome.rank_zero_hosts_store = true;
+  outcome.end.first_failure->last_lines = {"ERROR: no such table"};
   EXPECT_EQ(hints(outcome)[0].find("rank 3,"), 0U) << "without PyTorch there is no store";
   outcome.end.first_failure->last_lines = {"RuntimeError: torch"};
   ASSERT_EQ(hints(outcome).size(), 1U);
