@@ -65,6 +65,29 @@ def newer_pythons():
     return list(found.values())
 
 
+# Rank 1 sleeps until its child, as a worker of a data loader does, has received what comes in small pieces. recv(2) is not
+# among the bytes that the kernel counts for a process.
+LOADS = """
+import os, socket, sys, threading, time
+ours, theirs = socket.socketpair()
+def send():
+    while True:
+        ours.send(bytes(4096))
+        time.sleep(0.005)
+if os.environ["RANK"] == "1":
+    if os.fork() == 0:
+        ours.close()
+        while theirs.recv(4096):
+            pass
+        os._exit(0)
+    if sys.argv[1] == "sends":
+        threading.Thread(target=send, daemon=True).start()
+    time.sleep(8 if sys.argv[1] == "sends" else 600)
+    print("loaded", flush=True)
+all_reduce()
+"""
+
+
 @pytest.fixture
 def stacks(muster):
     """Asks `muster stacks` about a job."""
@@ -164,6 +187,33 @@ def test_a_job_that_hangs_is_ended_and_the_report_names_the_rank(muster, tmp_pat
     assert any("in <module>" in line for line in first["stderr_tail"]), "Python says where it was"
     assert [worker["signal"] for worker in job.report["workers"]].count("SIGTERM") == 3
     assert job.said_about("rank 1 hung: node 0")
+
+
+def loading(folder, sends):
+    """A job whose rank 1 is not in `all_reduce`."""
+    command = [*waiting_ranks.program(folder, LOADS), sends]
+    others = (folder / "py-spy").read_text()
+    at_sleep = others.replace("all_reduce", "load").replace("/torch/distributed/distributed_c10d.py", "/train.py")
+    rank_one = 'tr "\\0" "\\n" < "/proc/$5/environ" | grep -qx RANK=1'
+    (folder / "py-spy").write_text(f"#!/bin/sh\nif {rank_one}; then\n{at_sleep}exit\nfi\n{others}")
+    return ["--nproc-per-node=4", "--hang-report=1", "--hang-timeout=3", "--grace=1", "--no-python", *command]
+
+
+def test_a_rank_whose_child_receives_data_is_left_alone(muster, tmp_path):
+    job = muster.start(*loading(tmp_path, "sends"))
+
+    job.out.wait_for("loaded")
+
+    assert "has not moved" not in job.err.text
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_a_rank_whose_child_receives_nothing_hangs(muster, tmp_path):
+    job = muster.run(*loading(tmp_path, "sends nothing"), report=True)
+
+    assert job.code == 86, job.words()
+    assert job.report["first_failure"]["global_rank"] == 1
 
 
 def test_a_job_that_hangs_everywhere_is_ended_and_nobody_is_named(muster, tmp_path):
