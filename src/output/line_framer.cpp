@@ -41,11 +41,12 @@ bool begins_to_draw(std::string_view line) {
   return false;
 }
 
-/// The text behind the last carriage return of a line, with the line's end.
+/// The text behind the last carriage return of a line, with the line's end. Searches by memrchr(3): rfind() looks at one
+/// byte after the other, which took a quarter of the CPU time for the output of many workers.
 std::string_view last_state(std::string_view line) {
-  const std::size_t end = line.find_last_not_of("\r\n");
-  const std::size_t at = end == std::string_view::npos ? end : line.rfind('\r', end);
-  return at == std::string_view::npos ? line : line.substr(at + 1);
+  const std::size_t size = line.find_last_not_of("\r\n") + 1;
+  const void* const at = size == 0 ? nullptr : ::memrchr(line.data(), '\r', size);
+  return at == nullptr ? line : line.substr(static_cast<std::size_t>(static_cast<const char*>(at) - line.data()) + 1);
 }
 
 }  // namespace
@@ -206,7 +207,9 @@ void LineFramer::append_line(std::string_view line, std::string& out) const {
   if (filter_ != nullptr && !filter_->matches(line)) {
     return;
   }
-  out += clock_.now();
+  if (clock_.form != ConsoleTime::Off) {
+    out += clock_.now();
+  }
   out += prefix_;
   if (sanitizes_) {
     out += are_marked_ ? sanitize_marked(line) : sanitize(line);
