@@ -80,39 +80,29 @@ Place read_place(const json::object& object) {
 
 json::array numbers_of(const RankEvidence& rank) {
   const Counters& counters = rank.counters;
-  return {rank.rank,
-          rank.pid,
-          rank.has_changing_calls ? 1 : 0,
-          counters.switches,
-          counters.cpu_ms,
-          counters.page_reads,
-          counters.io_bytes,
-          counters.children_ms,
-          counters.sending,
-          rank.quiet_ms,
-          counters.threads_ms,
-          counters.children_switches};
+  return {rank.rank,           rank.pid,          rank.is_active ? 1 : 0, counters.switches, counters.cpu_ms,
+          counters.page_reads, counters.io_bytes, counters.children_ms,   counters.sending,  rank.quiet_ms,
+          counters.threads_ms};
 }
 
-/// Reads what `numbers_of` writes. Another version may write fewer or more fields behind the first ones.
+/// Reads what `numbers_of` writes.
 std::optional<RankEvidence> read_rank(const json::value& value) {
   constexpr std::size_t kFields = 11;
   const json::array* const fields = value.if_array();
-  if (fields == nullptr || fields->size() < kFields || number_of(&fields->at(0), -1) < 0) {
+  if (fields == nullptr || fields->size() != kFields || number_of(&fields->at(0), -1) < 0) {
     return {};
   }
-  const auto counter = [&](std::size_t field) { return number_of<std::uint64_t>(fields->if_contains(field), 0); };
+  const auto counter = [&](std::size_t field) { return number_of<std::uint64_t>(&fields->at(field), 0); };
   RankEvidence rank;
   rank.rank = number_of(&fields->at(0), -1);
   rank.pid = number_of(&fields->at(1), -1);
-  rank.has_changing_calls = counter(2) != 0;
+  rank.is_active = counter(2) != 0;
   rank.counters = {.switches = counter(3),
                    .cpu_ms = counter(4),
                    .page_reads = counter(5),
                    .io_bytes = counter(6),
                    .children_ms = counter(7),
                    .sending = counter(8),
-                   .children_switches = counter(11),
                    .threads_ms = counter(10)};
   rank.quiet_ms = counter(9);
   return rank;

@@ -35,9 +35,7 @@ struct Counters {
   std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
   std::uint64_t children_ms = 0;  ///< CPU time of processes below its main process
   std::uint64_t sending = 0;      ///< a number that changes with the bytes that wait in its sockets; 0: no bytes wait
-  std::uint64_t children_switches =
-      0;                         ///< how often the threads of processes below its main process have given up a CPU
-  std::uint64_t threads_ms = 0;  ///< time for which all other threads of its process have run, or waited for a CPU
+  std::uint64_t threads_ms = 0;   ///< time for which all other threads of its process have run, or waited for a CPU
 };
 
 struct RankEvidence {
@@ -46,8 +44,8 @@ struct RankEvidence {
   pid_t pid = -1;  ///< process that `place` describes, in the pid namespace of its node
   Place place;
   Counters counters = {};
-  std::uint64_t quiet_ms = 0;              ///< since it last wrote a line or reported a step
-  bool has_changing_calls = false;         ///< its stack has changed while it was looked at for a moment
+  std::uint64_t quiet_ms = 0;  ///< since it last wrote a line or reported a step
+  bool is_active = false;      ///< while it was looked at, its calls have changed, or a child has read in pieces
   std::vector<GroupProgress> groups = {};  ///< its process groups; empty: not known
   // Set by `mark_moving`, and not sent:
   bool is_moving = false;    ///< it has worked, or its collectives have advanced

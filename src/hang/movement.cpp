@@ -41,8 +41,7 @@ bool has_done_more_than_compute(const Counters& now, const Counters& was, double
   constexpr double kMilliseconds = 1'000;
   return rate(now.io_bytes, was.io_bytes, seconds) >= kThresholds.io || now.sending != was.sending ||
          rate(now.page_reads, was.page_reads, seconds) >= kThresholds.page_reads ||
-         rate(now.children_ms, was.children_ms, seconds) / kMilliseconds >= kThresholds.children_share ||
-         rate(now.children_switches, was.children_switches, seconds) >= kThresholds.children_waits;
+         rate(now.children_ms, was.children_ms, seconds) / kMilliseconds >= kThresholds.children_share;
 }
 
 void compare(RankEvidence& now, const RankEvidence& was, double seconds) {
@@ -97,7 +96,7 @@ void mark_moving(Evidence& now, const Evidence& before, double seconds) {
     if (found != earlier.end()) {
       compare(one, *found->second, seconds);
     }  // otherwise it is new, and nobody has seen it stand still
-    if (one.has_changing_calls || (fabric_moves && one.groups.empty()) || found == earlier.end()) {
+    if (one.is_active || (fabric_moves && one.groups.empty()) || found == earlier.end()) {
       one.is_moving = true;
       one.is_spinning = false;
     }

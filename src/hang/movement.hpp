@@ -14,7 +14,6 @@ struct Thresholds {
   double page_reads = 1;         ///< its thread: reads from a disk a second
   double io = 1'000'000;         ///< bytes a second; a thread that only reports the machine's load reads less
   double children_share = 0.05;  ///< the processes below it: share of one CPU
-  double children_waits = 10;    ///< waits of those that have ended, a second: they read in pieces, as from a network
   double fabric = 1'000'000;     ///< bytes a second; the management of the network sends less
 };
 

@@ -75,6 +75,10 @@ def send():
         ours.send(bytes(4096))
         time.sleep(0.005)
 if os.environ["RANK"] == "1":
+    for _ in range(16 if sys.argv[1] == "polls" else 0):
+        if os.fork() == 0:  # looks whether its parent lives, as workers of a compiler do
+            while True:
+                time.sleep(1)
     if os.fork() == 0:
         ours.close()
         while theirs.recv(4096):
@@ -209,8 +213,9 @@ def test_a_rank_whose_child_receives_data_is_left_alone(muster, tmp_path):
     assert job.end() == 143
 
 
-def test_a_rank_whose_child_receives_nothing_hangs(muster, tmp_path):
-    job = muster.run(*loading(tmp_path, "sends nothing"), report=True)
+@pytest.mark.parametrize("child", ["sleeps", "polls"])
+def test_a_rank_whose_children_do_nothing_hangs(muster, tmp_path, child):
+    job = muster.run(*loading(tmp_path, child), report=True)
 
     assert job.code == 86, job.words()
     assert job.report["first_failure"]["global_rank"] == 1

@@ -178,41 +178,22 @@ std::string task_of(pid_t process, std::uint64_t thread) {
   return proc_file(process, "task/") + std::to_string(thread) + "/";
 }
 
-/// The folders of the threads of a process, but of no more than `most`.
-std::vector<std::string> tasks_of(pid_t process, std::size_t most) {
-  std::vector<std::string> tasks;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator task(proc_file(process, "task"), failed), end;
-       !failed && task != end && tasks.size() < most; task.increment(failed)) {
-    tasks.push_back(task->path().string() + "/");
-  }
-  return tasks;
-}
-
 /// Time for which the other threads of a process have run or waited for a CPU, as the scheduler counts it. On a busy
 /// machine a thread may compute for long before it has used much.
 std::uint64_t threads_ms_of(pid_t process, std::uint64_t thread) {
   constexpr std::uint64_t kNanoseconds = 1'000'000;
-  constexpr std::size_t kMost = 512;
+  constexpr int kMost = 512;
   std::uint64_t sum = 0;
-  for (const std::string& task : tasks_of(process, kMost)) {
-    const std::vector<std::string> times = words_of(first_line(task + "schedstat"));
-    if (times.size() > 1 && task != task_of(process, thread)) {
+  std::error_code failed;
+  int seen = 0;
+  for (std::filesystem::directory_iterator task(proc_file(process, "task"), failed), end;
+       !failed && task != end && seen < kMost; task.increment(failed), ++seen) {
+    const std::vector<std::string> times = words_of(first_line(task->path().string() + "/schedstat"));
+    if (times.size() > 1 && task->path().filename() != std::to_string(thread)) {
       sum += std::strtoull(times[0].c_str(), nullptr, 10) + std::strtoull(times[1].c_str(), nullptr, 10);
     }
   }
   return sum / kNanoseconds;
-}
-
-/// How often the threads of a process have waited. A process that reads from a network or in small pieces uses hardly any
-/// CPU, and recv(2) is not in its bytes, but it waits for each piece.
-std::uint64_t switches_of(pid_t process) {
-  constexpr std::size_t kMost = 64;
-  std::uint64_t sum = 0;
-  for (const std::string& task : tasks_of(process, kMost)) {
-    sum += number_at(read_fields(task + "status"), "voluntary_ctxt_switches");
-  }
-  return sum;
 }
 
 /// `place` and `counters` of a thread.
@@ -227,7 +208,6 @@ hang::RankEvidence describe_running(const Process& program, std::uint64_t thread
   for (const Process& process : below) {
     if (process.pid != program.pid) {
       evidence.counters.children_ms += milliseconds_of(process.cpu_ticks);
-      evidence.counters.children_switches += switches_of(process.pid);
       evidence.counters.io_bytes += io_bytes_of(process.pid);
     }
   }
@@ -397,10 +377,10 @@ void watch_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_poi
   constexpr int kPauseMs = 4;
   const auto python = read_as(rank.pid, hang::PythonProcess::find);
   const int most = !python ? 0 : rank.place.state == 'R' ? kTimesWhenRunning : kTimesWhenAsleep;
-  for (int times = 0; times < most && !rank.has_changing_calls && Clock::now() < deadline; ++times) {
+  for (int times = 0; times < most && !rank.is_active && Clock::now() < deadline; ++times) {
     (void)::poll(nullptr, 0, kPauseMs);
     const auto stack = python->read_stack(thread);
-    rank.has_changing_calls = stack && !hang::are_same_calls(*stack, rank.place.stack);
+    rank.is_active = stack && !hang::are_same_calls(*stack, rank.place.stack);
   }
 }
 
@@ -408,13 +388,55 @@ void watch_calls(hang::RankEvidence& rank, std::uint64_t thread, Clock::time_poi
 void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Shared* shared, Clock::time_point deadline) {
   constexpr int kMostTimes = 8;  // each takes some 50 ms of CPU time
   constexpr int kPauseMs = 4;    // ranks that wait for their first turn go before
-  for (int times = 0; times < kMostTimes && !rank.has_changing_calls && Clock::now() < deadline; ++times) {
+  for (int times = 0; times < kMostTimes && !rank.is_active && Clock::now() < deadline; ++times) {
     (void)::poll(nullptr, 0, kPauseMs);
     const auto threads = ask_py_spy(rank.pid, "", shared, deadline);
-    rank.has_changing_calls = threads && std::ranges::any_of(*threads, [&](const hang::Thread& one) {
-                                return one.id == thread && !hang::are_same_calls(one.stack, rank.place.stack);
-                              });
+    rank.is_active = threads && std::ranges::any_of(*threads, [&](const hang::Thread& one) {
+                       return one.id == thread && !hang::are_same_calls(one.stack, rank.place.stack);
+                     });
   }
+}
+
+/// How often each thread of the processes below a rank has waited, by the folder of the thread in /proc.
+struct Waits {
+  Clock::time_point at;
+  std::map<std::string, std::uint64_t> times;
+};
+
+Waits waits_below(pid_t program, const std::vector<Process>& below) {
+  constexpr std::size_t kMost = 1'024;
+  Waits waits{Clock::now(), {}};
+  for (const Process& process : below) {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator task(proc_file(process.pid, "task"), failed), end;
+         process.pid != program && !failed && task != end && waits.times.size() < kMost; task.increment(failed)) {
+      const std::string folder = task->path().string();
+      waits.times[folder] = number_at(read_fields(folder + "/status"), "voluntary_ctxt_switches");
+    }
+  }
+  return waits;
+}
+
+/// True if a thread below the rank has waited ten times a second since `before`. A process that reads from a network or in
+/// small pieces, such as a worker of a data loader, uses hardly any CPU, and recv(2) is not among its bytes, but it waits
+/// for each piece. Threads that only look whether others live wait once a second or less, however many there are.
+bool have_waited_often(const Waits& before, pid_t program, const std::vector<Process>& below,
+                       Clock::time_point deadline) {
+  constexpr std::chrono::milliseconds kLook{500};
+  constexpr double kOften = 10;
+  constexpr double kLeast = 3;
+  if (before.times.empty()) {
+    return false;
+  }
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::min(before.at + kLook, deadline) - Clock::now());
+  (void)::poll(nullptr, 0, static_cast<int>(std::max(left.count(), std::int64_t{0})));
+  const Waits now = waits_below(program, below);
+  const double least = std::max(kLeast, kOften * std::chrono::duration<double>(now.at - before.at).count());
+  return std::ranges::any_of(now.times, [&](const auto& thread) {
+    const auto found = before.times.find(thread.first);
+    return found != before.times.end() && static_cast<double>(thread.second - found->second) >= least;
+  });
 }
 
 /// Limit of the ranks that are looked at again. If more wait for nobody, no single one decides the judgement.
@@ -451,6 +473,7 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
                               ? find_program(worker, below)
                               : Program{worker, Error{ErrorKind::BadData, "--hang-ask has no stacks"}};
   const pid_t pid = program.process.pid;
+  const Waits before = waits_below(pid, below);
   if (program.stack && shared != nullptr) {
     count(shared->asked, hang::Question::Stacks);
   }
@@ -476,6 +499,7 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
       std::atomic_ref(shared->watched).fetch_add(1) < kMostWatched) {
     is_older ? ask_about_calls(rank, thread.id, shared, deadline) : watch_calls(rank, thread.id, deadline);
   }
+  rank.is_active = rank.is_active || have_waited_often(before, pid, below, deadline);
   return rank;
 }
 
