@@ -53,7 +53,7 @@ struct Resources {
 /// Removes a run's folders, but keeps core files. Usually called by the guard, which exits last.
 void remove_folders(Resources& resources, int exit_code) {
   if (exit_code != 0) {
-    (void)resources.ranks.keep_if(is_core_file);
+    (void)resources.ranks.keep_if_has(is_core_file);
   }
   resources.folder.remove();
   resources.shared.remove();
@@ -106,7 +106,7 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
     watched_signals.insert(*options.suspend.signal);
   }
   const GuardSetup setup{marker, watched_signals, inherited.ignored_signals, options.grace, [&resources] {
-                           return resources.ranks.keep_if([](const std::string& /*name*/) { return true; });
+                           return resources.ranks.keep_if_has([](const std::string& /*name*/) { return true; });
                          }};
   auto result = run_guarded(setup, [&](GuardLink link) {
     const pid_t guard = link.guard;
@@ -218,7 +218,7 @@ void RunFolder::remove() {
   path_.clear();
 }
 
-std::string RunFolder::keep_if(bool (*is_wanted)(const std::string& name)) {
+std::string RunFolder::keep_if_has(bool (*is_wanted)(const std::string& name)) {
   const auto look = [&] { return has_rank_file(path_, is_wanted) ? path_ : std::string(); };
   std::string kept = path_.empty()   ? std::string()
                      : is_in_memory_ ? look()

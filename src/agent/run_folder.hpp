@@ -27,7 +27,7 @@ class RunFolder {
   void remove();
   /// Keeps the folder from being removed, if a rank has written a file there whose name `is_wanted`. Returns the
   /// folder's path; empty: it is not kept. Also gives up after 2 s.
-  std::string keep_if(bool (*is_wanted)(const std::string& name));
+  std::string keep_if_has(bool (*is_wanted)(const std::string& name));
 
  private:
   std::string path_;

@@ -181,7 +181,7 @@ std::optional<StartedStandby> Standbys::take(std::size_t worker, const SpawnRequ
   return started;
 }
 
-SpawnRequest Standbys::with_notes(std::size_t worker, SpawnRequest request) {
+SpawnRequest Standbys::noting_imports(std::size_t worker, SpawnRequest request) {
   if (worker >= workers_.size() || !workers_[worker].program || !request.leads_session || run_.run_folder.empty()) {
     return request;
   }

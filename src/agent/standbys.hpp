@@ -53,7 +53,7 @@ class Standbys {
   /// Lets the worker's standby become the worker that is asked for, if it is ready and fits. Empty: the worker has to be started.
   std::optional<StartedStandby> take(std::size_t worker, const SpawnRequest& request, const OutputConnection& output);
   /// The request of a worker that is started, with what makes it note its imports if that is needed.
-  SpawnRequest with_notes(std::size_t worker, SpawnRequest request);
+  SpawnRequest noting_imports(std::size_t worker, SpawnRequest request);
   void note_start(std::size_t worker, pid_t pid);
   /// A worker has written its first line.
   void note_first_line();

@@ -165,7 +165,7 @@ void RoutePlanVote::forget() {
 }
 
 std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const {
-  const auto decision = find_agreed<RouteValue>(merged);
+  const auto decision = find_agreed<RoutePlanValue>(merged);
   if (!decision || !finding_) {
     return {};
   }
@@ -253,7 +253,7 @@ Result<> StartupExchange::take_table(rank_table::TableFile file) {
 std::string StartupExchange::find_route() {
   std::string missing = route_.check(table_);
   if (auto vote = route_.take_vote()) {
-    gang_.contribute(contribution_of<RouteValue>(*vote)).value();  // its size has a limit
+    gang_.contribute(contribution_of<RoutePlanValue>(*vote)).value();  // its size has a limit
   }
   return missing;
 }

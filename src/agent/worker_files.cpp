@@ -1,4 +1,4 @@
-// Reads workers' error files, and compares the progress file.
+// Reads workers' error files, and finds out whether the progress file has changed since the last attempt.
 #include "agent/worker_files.hpp"
 
 #include "agent/rank_folders.hpp"

@@ -84,7 +84,7 @@ class StartPreparation {
   /// The references outlive it.
   StartPreparation(const AttemptInput& input, LaunchPlan& plan, WorkerStreams& streams, Services& services);
 
-  /// To be called once. True: all is done. Otherwise calls `then` once when it is; never, if a service fails.
+  /// Begins the steps before the start, once. True: they are done. Otherwise calls `then` when they are; never if a service fails.
   bool begin(const std::function<void()>& then);
   void cancel();
 

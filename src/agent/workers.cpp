@@ -91,7 +91,7 @@ Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
     auto ends = TRY(make_output_ends(how.output));
     terminal_refusal_ = ends.refusal;
     if (standbys_ != nullptr) {
-      request = standbys_->with_notes(worker, std::move(request));
+      request = standbys_->noting_imports(worker, std::move(request));
     }
     give_ends(request, ends.workers);
     // Connected first: if a log file cannot be made, there is no process to kill.

@@ -196,7 +196,7 @@ Result<rank_table::RouteVote> Encoding<rank_table::RouteVote>::read(std::string_
   return bytes.empty() ? rank_table::RouteVote() : gang::fields::read_json<rank_table::RouteVote>(bytes);
 }
 
-Result<rank_table::RouteDecision> RouteValue::merge(std::vector<Contribution<rank_table::RouteVote>> all) {
+Result<rank_table::RouteDecision> RoutePlanValue::merge(std::vector<Contribution<rank_table::RouteVote>> all) {
   std::vector<rank_table::RouteVote> votes(all.size());
   std::ranges::transform(all, votes.begin(), [](auto& node) { return std::move(node.value); });
   return rank_table::decide_route(votes);

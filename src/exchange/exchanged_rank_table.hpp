@@ -79,7 +79,7 @@ struct Encoding<rank_table::RouteVote> {
 };
 
 /// The nodes' votes on ROUTE_PLAN become one decision.
-struct RouteValue {
+struct RoutePlanValue {
   static constexpr const char* kName = "route_plan";
   static constexpr std::size_t kMostOfNode = 2'048;
   static constexpr std::size_t kMostMerged = std::size_t{1} << 20U;

@@ -84,7 +84,7 @@ struct MpiStartValue {
 
 /// All values that nodes exchange, in the order in which the leader merges them.
 using ExchangedValues =
-    std::tuple<PortsValue, RankTableValue, RouteValue, FenceValue, SshKeysValue, JobSecretValue, MpiStartValue>;
+    std::tuple<PortsValue, RankTableValue, RoutePlanValue, FenceValue, SshKeysValue, JobSecretValue, MpiStartValue>;
 
 /// Their keys, which are the same on all nodes.
 gang::ExchangeKeys exchange_keys();

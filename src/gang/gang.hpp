@@ -143,7 +143,7 @@ class Gang : private EventQueue {
   LinkToLeader to_leader_;
   std::string port_holder_;  ///< process that has the leader's port, as last found
   Instant port_held_since_{};
-  std::unique_ptr<OtherLeader> other_leader_;  ///< while this node 0 lacks the leader's address or port
+  std::unique_ptr<OtherLeader> other_leader_;  ///< null: this node has the address of the leader, or is not node 0
   std::unique_ptr<HostLookUp> look_up_;
 
   boost::asio::steady_timer leader_timer_;

@@ -114,7 +114,7 @@ std::optional<LinkResults> parse_link_results(std::string_view text);
 // --- Judgement ------------------------------------------------------------------------------------
 
 /// Results as a node has told them. Rounds name this node by its index in the list.
-struct ToldLinks {
+struct NodeLinkResults {
   NodeRank node;
   std::string host;
   std::optional<LinkResults> results;  ///< empty: it has not told them, and no pair with it counts
@@ -131,6 +131,6 @@ struct LinkVerdict {
 };
 
 /// Finds the nodes whose links are bad in all of their rounds. Pure; runs on the leader.
-using JudgeLinks = std::function<LinkVerdict(const std::vector<ToldLinks>&, const LinkRounds&)>;
+using JudgeLinks = std::function<LinkVerdict(const std::vector<NodeLinkResults>&, const LinkRounds&)>;
 
 }  // namespace muster::gang

@@ -44,8 +44,8 @@ struct GuardSetup {
 /// Makes the guard poll the shared memory now: while no node depends on the agent, the guard sleeps.
 void wake_guard(pid_t guard);
 
-/// Sends SIGCONT to a stopped guard for which a stop signal is pending, because it forwards none. Reads /proc. True:
-/// one is pending for a guard that is not stopped, or not yet, and not traced by a debugger.
+/// Sends SIGCONT to a stopped guard if a stop signal is pending for it, because a stopped guard forwards no signal. Reads
+/// /proc. True: ask again, as one is pending for a guard that may stop yet: it neither is stopped nor traced by a debugger.
 bool resume_stopped_guard(const GuardLink& link);
 
 /// Forks. The *guard* keeps the pid that users see, forwards signals and waits; its child, the *agent*, runs `work`

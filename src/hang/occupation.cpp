@@ -19,7 +19,7 @@ struct Row {
   std::string_view name{};    ///< for messages; empty: that of the function
 };
 
-/// Computes, and waits for ranks where gradients are reduced.
+/// Name of a program's part that computes, and waits for ranks where it reduces gradients.
 constexpr std::string_view kBackward = "the backward pass";
 
 /// The functions in which programs wait for other ranks, as of PyTorch 2.14, Horovod 0.28, MindSpore 2.10 and JAX 0.10.

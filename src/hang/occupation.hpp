@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds out how a program is occupied by the functions of libraries and of the kernel in which it is. Pure; the
-// functions are rows of tables.
+// Finds out what a program does (waits for ranks, compiles, serves requests) from the function of a library or of the
+// kernel that it is in. Pure; tables list the functions.
 
 #include "hang/evidence.hpp"
 

@@ -1,4 +1,4 @@
-// Parses names of options, near misses, and MUSTER_* variables.
+// Parses names of options, also misspelt ones, and MUSTER_* variables.
 #include "options/syntax.hpp"
 
 #include "base/display_text.hpp"

@@ -82,7 +82,7 @@ class LineFramer {
   void settle(std::string& out);
   /// True when `settle` may give out more lines without new input.
   bool may_settle() const { return drawn_ && drawn_->may_settle(); }
-  /// True when an unfinished line is pending in which nothing was drawn, such as "(Pdb) ".
+  /// True when plain unfinished text is pending, such as "(Pdb) ", and no progress bar.
   bool has_prompt() const;
   /// Appends the pending prompt without a line end. Text that follows begins with the prefix.
   void show_prompt(std::string& out);

@@ -55,7 +55,7 @@ struct CpuBinding {
 struct BoundProcesses {
   /// By local rank: which of the accelerators that the runtime counts belongs to the process, as an index.
   std::vector<int> places;
-  int least = 0;  ///< bind at least this many accelerators: a rank table may use them later
+  int least = 0;  ///< choose CPUs for at least this many accelerators: a later rank table may give them to processes
 };
 
 /// Gives accelerator i to process i.

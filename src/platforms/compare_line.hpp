@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// A line that says something about nodes, and the platform whose values it replaces.
+/// A command line that describes the nodes, and the platform whose values it replaces.
 struct ReplacedPlatform {
   const Platform& platform;
   Result<PlatformFacts> known;  ///< what the platform says; an error where it cannot be read
@@ -22,7 +22,7 @@ struct ReplacedPlatform {
 [[nodiscard]] Result<std::vector<std::string>> compare_with_platform(const ReplacedPlatform& replaced,
                                                                      const PlatformFacts& facts);
 
-/// The platform's hosts by node rank, if they fit the line: the same nodes, rank and leader; else empty.
+/// The platform's hosts by node rank, if they fit the command line: the same nodes, rank and leader; else empty.
 std::optional<Sourced<std::vector<std::string>>> hosts_that_fit(const ReplacedPlatform& replaced,
                                                                 const PlatformFacts& facts);
 

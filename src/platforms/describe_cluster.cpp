@@ -220,7 +220,7 @@ Result<Cluster> join_facts(const Choice& choice, const JobRoles& roles, const Pl
   const auto ports = TRY(choose_ports(facts, asked.request, asked.mode));
   auto cluster = TRY(start_cluster(choice, facts, ports, asked.snapshot, asked.request));
   TRY(add_slots(cluster, facts, slots));
-  if (auto crowd = describe_crowd(slots, asked.snapshot); !crowd.empty()) {
+  if (auto crowd = describe_oversubscription(slots, asked.snapshot); !crowd.empty()) {
     cluster.notices.push_back(std::move(crowd));
   }
   add_share(cluster, facts);

@@ -42,7 +42,7 @@ struct PlatformFacts {
   /// The number of processes of the whole job, used if the user's number of nodes differs from it.
   std::optional<Sourced<int>> processes;
   bool are_processes = false;       ///< `processes` counts processes, whatever number the user gives
-  std::string mode_of_workers;      ///< the mode to which this number of workers applies
+  std::string mode_of_workers;      ///< `workers` counts in this mode, or in one of the user
   bool is_total_given = false;      ///< the user has given `workers`: --total-workers or an equivalent
   bool are_nodes_of_total = false;  ///< no source counts the nodes: the number of workers decides
   std::optional<Sourced<std::string>> master_address;

@@ -107,7 +107,7 @@ Result<Sourced<int>> find_slots(const PlatformFacts& facts, const Snapshot& snap
   return Sourced<int>{facts.workers->value / facts.nodes->value, facts.workers->source};
 }
 
-std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot) {
+std::string describe_oversubscription(const Sourced<int>& slots, const Snapshot& snapshot) {
   const int devices = count_visible_devices(snapshot);
   if (devices == 0 || slots.value <= devices || !is_given(slots.source)) {
     return {};

@@ -27,7 +27,7 @@ Sourced<std::string> nodes_as_written(const PlatformFacts& facts);
 [[nodiscard]] Result<Sourced<int>> find_slots(const PlatformFacts& facts, const Snapshot& snapshot);
 
 /// A notice where the user asks for more workers than this node has devices; else empty.
-std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot);
+std::string describe_oversubscription(const Sourced<int>& slots, const Snapshot& snapshot);
 
 /// Applies the number of all workers, as given or from the platform; it also decides the number of nodes where no
 /// source does.

@@ -112,7 +112,7 @@ struct Links {
   std::size_t enough_of(std::size_t node) const { return std::max(kFewestLinks, (of_node[node].size() + 1) / 2); }
 };
 
-std::optional<LinkResult> result_at(const gang::ToldLinks& node, std::size_t round) {
+std::optional<LinkResult> result_at(const gang::NodeLinkResults& node, std::size_t round) {
   return node.results && round < node.results->rounds.size() ? node.results->rounds[round] : std::nullopt;
 }
 
@@ -124,7 +124,7 @@ std::optional<LinkResult> worse_of(const std::optional<LinkResult>& one, const s
                     std::max(one->loss, other->loss), one->is_silent};
 }
 
-Links links_of(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds) {
+Links links_of(const std::vector<gang::NodeLinkResults>& told, const gang::LinkRounds& rounds) {
   Links links{{}, std::vector<std::vector<std::size_t>>(told.size())};
   for (std::size_t round = 0; round < rounds.size(); ++round) {
     for (const gang::LinkPair& pair : rounds[round]) {
@@ -256,9 +256,9 @@ Finding compare_links(const Links& links, const Quality& quality) {
 
 /// The kind of most nodes; no node of another kind is named, because a head node may have a slow network card, and workers of
 /// another role may need none.
-std::string usual_kind(const std::vector<gang::ToldLinks>& told) {
+std::string usual_kind(const std::vector<gang::NodeLinkResults>& told) {
   std::map<std::string, std::size_t> counts;
-  for (const gang::ToldLinks& node : told) {
+  for (const gang::NodeLinkResults& node : told) {
     ++counts[node.kind];
   }
   const auto most = std::ranges::max_element(counts, {}, [](const auto& kind) { return kind.second; });
@@ -266,7 +266,7 @@ std::string usual_kind(const std::vector<gang::ToldLinks>& told) {
 }
 
 /// True if there are suspects at other addresses, and nothing is known of a link to one of them.
-bool is_doubtful(const std::vector<gang::ToldLinks>& told, const Links& links, std::size_t node,
+bool is_doubtful(const std::vector<gang::NodeLinkResults>& told, const Links& links, std::size_t node,
                  const std::map<std::size_t, std::string>& suspects) {
   const auto is_elsewhere = [&](std::size_t other) {
     return other != node && suspects.contains(other) && told[other].address != told[node].address;
@@ -280,7 +280,7 @@ bool is_doubtful(const std::vector<gang::ToldLinks>& told, const Links& links, s
 }
 
 /// Nodes that have told their results, while too many of their partners were late or have told nothing.
-std::vector<NodeRank> unknown_nodes(const std::vector<gang::ToldLinks>& told, const Links& links) {
+std::vector<NodeRank> unknown_nodes(const std::vector<gang::NodeLinkResults>& told, const Links& links) {
   std::vector<NodeRank> unknown;
   for (std::size_t node = 0; node < told.size(); ++node) {
     const auto& own = links.of_node[node];
@@ -315,7 +315,7 @@ void add_finding(Findings& all, const Finding& found) {
 }
 
 /// Suspects only where they are few, and of the usual kind of machine.
-Findings compare_qualities(const std::vector<gang::ToldLinks>& told, const Links& links) {
+Findings compare_qualities(const std::vector<gang::NodeLinkResults>& told, const Links& links) {
   constexpr std::size_t kShare = 8;
   const std::string kind = usual_kind(told);
   Findings all;
@@ -333,7 +333,7 @@ Findings compare_qualities(const std::vector<gang::ToldLinks>& told, const Links
 
 }  // namespace
 
-gang::LinkVerdict judge_links(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds) {
+gang::LinkVerdict judge_links(const std::vector<gang::NodeLinkResults>& told, const gang::LinkRounds& rounds) {
   const Links links = links_of(told, rounds);
   const Findings found = compare_qualities(told, links);
   gang::LinkVerdict verdict{.unknown = unknown_nodes(told, links), .mixed = join(found.mixed, ", ")};

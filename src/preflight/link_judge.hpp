@@ -13,6 +13,6 @@ namespace muster::preflight {
 /// link is not bad by itself: if such nodes have bad links to each other, none is an outlier. One node alone cannot
 /// make others outliers: of the two reports on a link the worse one counts, and it is silent only if both ends say
 /// so.
-gang::LinkVerdict judge_links(const std::vector<gang::ToldLinks>& told, const gang::LinkRounds& rounds);
+gang::LinkVerdict judge_links(const std::vector<gang::NodeLinkResults>& told, const gang::LinkRounds& rounds);
 
 }  // namespace muster::preflight

@@ -38,7 +38,7 @@ SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::
 using Socket = boost::asio::local::stream_protocol::socket;
 using ErrorCode = boost::system::error_code;
 
-/// One stream. Pending operations keep it alive.
+/// The stream of a sidecar. Pending operations share its ownership.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(boost::asio::io_context& io, UniqueFd end, SidecarEvents events)

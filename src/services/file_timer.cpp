@@ -60,7 +60,7 @@ std::size_t Timers::take(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\n');
     const std::string_view piece = bytes.substr(0, end);
-    is_line_too_long_ = is_line_too_long_ || line_.size() + piece.size() > limits_.line_bytes;
+    is_line_too_long_ = is_line_too_long_ || line_.size() + piece.size() > size_limits_.line_bytes;
     if (is_line_too_long_) {
       line_.clear();
     } else {
@@ -88,7 +88,7 @@ bool Timers::take_line(std::string_view line) {
 }
 
 bool Timers::set(Timer timer) {
-  if (timers_.size() >= limits_.timers || scope_bytes_ + timer.scope.size() > limits_.scope_bytes) {
+  if (timers_.size() >= size_limits_.timers || scope_bytes_ + timer.scope.size() > size_limits_.scope_bytes) {
     return false;
   }
   scope_bytes_ += timer.scope.size();

@@ -33,7 +33,7 @@ struct Limits {
 /// All timers of a node.
 class Timers {
  public:
-  explicit Timers(Limits limits = {}) : limits_(limits) {}
+  explicit Timers(Limits limits = {}) : size_limits_(limits) {}
 
   /// Takes bytes that were read from the pipe: lines of JSON, in any pieces. Each line sets a timer, or removes it if
   /// `expiration_time` is negative. Returns the number of lines that were invalid or over a limit.
@@ -58,7 +58,7 @@ class Timers {
   bool set(Timer timer);
   void remove(std::map<Key, Timer>::iterator timer);
 
-  Limits limits_;
+  Limits size_limits_;
   std::map<Key, Timer> timers_;
   std::set<Place> by_time_;
   std::size_t scope_bytes_ = 0;

@@ -36,7 +36,7 @@ class PipeOwner {
   virtual void on_time() = 0;
 };
 
-/// Reads from its construction to its destruction; writers may come and go.
+/// Reads a named pipe for as long as the object lives; writers may come and go.
 class NamedPipe {
  public:
   virtual ~NamedPipe() = default;

@@ -21,7 +21,7 @@ void check_text(std::string_view given, const std::optional<Line>& read) {
 void judge(const std::vector<std::string>& lines) {
   const gang::LinkRounds rounds = gang::make_link_rounds(kNodes);
   const gang::LinkResults healthy{1, {rounds.size(), gang::LinkResult{100, 1'000'000, 0}}};
-  std::vector<gang::ToldLinks> told;
+  std::vector<gang::NodeLinkResults> told;
   for (std::size_t i = 0; i < kNodes; ++i) {
     told.push_back({NodeRank{static_cast<int>(i)}, i < kHostile ? "hostile" : "healthy",
                     i < lines.size() ? gang::parse_link_results(lines[i]) : healthy, "",

@@ -44,7 +44,7 @@ void check_merged(int key, std::string_view merged, const std::vector<gang::Node
     const auto ports = read_agreed<PortsValue>(merged);
     require(ports && ports->size() == parts.size(), "all understand the ports");
   } else if (key == 5) {
-    require(read_agreed<RouteValue>(merged).has_value(), "all understand the decision about the route plan");
+    require(read_agreed<RoutePlanValue>(merged).has_value(), "all understand the decision about the route plan");
   } else {
     require(merged == parts.front().bytes, "the first node's secret is all nodes'");
   }
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   static const std::vector<gang::ExchangeKey> keys = {key_of<MpiStartValue>(),  key_of<FenceValue>(),
                                                       key_of<SshKeysValue>(),   key_of<PortsValue>(),
-                                                      key_of<JobSecretValue>(), key_of<RouteValue>()};
+                                                      key_of<JobSecretValue>(), key_of<RoutePlanValue>()};
   const std::string_view text = fuzz::text_of(data, size).substr(1);
   const std::vector<std::string> lines = split(text, '\n');
   std::vector<gang::NodePart> parts;
@@ -79,6 +79,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)read_agreed<FenceValue>(text);
   (void)read_agreed<SshKeysValue>(text);
   (void)read_agreed<PortsValue>(text);
-  (void)read_agreed<RouteValue>(text);
+  (void)read_agreed<RoutePlanValue>(text);
   return 0;
 }

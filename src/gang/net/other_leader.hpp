@@ -13,6 +13,7 @@
 
 namespace muster::gang {
 
+/// Asks the process that has the leader's address or port, as a second node 0 would, so that its refusal can be logged.
 class OtherLeader : private EventQueue {
  public:
   /// `key` must outlive this object. Joins as node 0 until somebody takes the connection. Logs a leader's refusal and

@@ -38,10 +38,10 @@ void NodeAttempt::skip() {
 void NodeAttempt::end_without_leader(const std::string& why, std::optional<milliseconds> most_grace) {
   std::optional<JobEnd>& end = membership_.known_end;
   if (!end) {
-    end = membership_.in_this_attempt(self_signal_ ? end_by_signal(*self_signal_) : make_end(EndKind::Lost, why));
-    end->first_failure = self_signal_ ? std::nullopt : local_failure_;
+    end = membership_.in_this_attempt(signal_here_ ? end_by_signal(*signal_here_) : make_end(EndKind::Lost, why));
+    end->first_failure = signal_here_ ? std::nullopt : local_failure_;
     // The report is logged with the end.
-    membership_.say(self_signal_ ? Level::Error : Level::Debug, why);
+    membership_.say(signal_here_ ? Level::Error : Level::Debug, why);
   }
   if (membership_.has_workers()) {
     stop_workers(SIGTERM, unlogged_reason(*end, why), most_grace);
@@ -94,10 +94,10 @@ void NodeAttempt::on(const AttemptOver& over) {
 /// Handles a stop signal. A person who repeats a request means "now". A scheduler signals every node, so a signal
 /// that came here and elsewhere is one request.
 void NodeAttempt::on(const StopSignal& stop) {
-  const bool is_known = self_signal_ || (signal_elsewhere_ && signal_elsewhere_ != stop.signal);
+  const bool is_known = signal_here_ || (signal_elsewhere_ && signal_elsewhere_ != stop.signal);
   const bool is_urgent = is_known && is_from_keyboard(stop.signal);
   urgent_stops_ += is_urgent ? 1 : 0;
-  self_signal_ = self_signal_.value_or(stop.signal);
+  signal_here_ = signal_here_.value_or(stop.signal);
   const bool limits_grace = is_known && stop.most_grace;  // the leader tells all nodes, this one too
   if (membership_.has_workers() && !stop.workers_know && !limits_grace) {
     membership_.actions.emplace_back(PassSignal{stop.signal});
@@ -112,7 +112,7 @@ void NodeAttempt::on(const StopSignal& stop) {
   const bool is_over = membership_.state == ParticipantState::Over;
   const bool awaits_the_end = (membership_.is_leader && urgent_stops_ < 2) || (is_over && !end && urgent_stops_ == 0);
   if (!awaits_the_end) {
-    membership_.leave(end ? *end : membership_.in_this_attempt(end_by_signal(*self_signal_)));
+    membership_.leave(end ? *end : membership_.in_this_attempt(end_by_signal(*signal_here_)));
   }
 }
 

@@ -41,7 +41,7 @@ class NodeAttempt {
   void end_without_leader(const std::string& why, std::optional<std::chrono::milliseconds> most_grace);
 
   /// True if this agent got a signal that ends the job.
-  bool is_asked_to_stop() const { return self_signal_.has_value(); }
+  bool is_asked_to_stop() const { return signal_here_.has_value(); }
   bool may_have_live_workers() const { return membership_.has_workers() && !are_workers_gone_; }
 
  private:
@@ -49,7 +49,7 @@ class NodeAttempt {
 
   Membership& membership_;
   std::optional<Failure> local_failure_;
-  std::optional<int> self_signal_;       ///< signal that this agent got before the leader knew
+  std::optional<int> signal_here_;       ///< signal that this agent got before the leader knew
   std::optional<int> signal_elsewhere_;  ///< signal to another agent, for which the leader ends the job
   int urgent_stops_ = 0;
   bool are_workers_gone_ = false;  ///< no process of the attempt is left, but the attempt is not over yet

@@ -212,7 +212,7 @@ std::vector<LinkPlan> PreflightLinks::make_plans() const {
 
 /// Judges the links. Nodes that have only bad links may be one rack: first, they measure the links between them.
 void PreflightLinks::judge(Instant now) {
-  std::vector<ToldLinks> told;
+  std::vector<NodeLinkResults> told;
   for (const Node& node : nodes_) {
     const Member* const member = gang_.roster.find(node.link);
     const NodeFacts facts = member == nullptr ? NodeFacts() : member->join.node;

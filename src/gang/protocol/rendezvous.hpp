@@ -45,7 +45,7 @@ class Rendezvous {
 
   /// Updates a node's readiness: a spare that has become ready may be needed.
   void follow_readiness(LinkId link, Instant now);
-  /// Notes that a node with a seat has `cannot_go_on`.
+  /// To be called when a node with a seat lacks what an attempt needs (`Member::cannot_go_on`).
   void note_unable_node() { has_unable_node_ = true; }
   /// A node has contributed, so it has to be found out again whether the values fit together.
   void forget_pending() { pending_for_.clear(); }
@@ -72,7 +72,7 @@ class Rendezvous {
   Goodbye& goodbye_;
   Preflight& preflight_;
   RendezvousTimer timer_;
-  bool has_unable_node_ = false;  ///< true: a node may have `cannot_go_on`, so all are looked at
+  bool has_unable_node_ = false;  ///< true: a node may lack what an attempt needs: look at all
   bool waits_for_port_ = false;
   bool waits_for_preflight_ = false;               ///< `Preflight` holds the start back
   std::optional<Instant> delayed_by_claim_since_;  ///< since when the start waits only for a claimed seat

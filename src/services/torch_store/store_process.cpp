@@ -203,7 +203,7 @@ void StoreProcess::take(const StoreMessage& message) {
   }
 }
 
-void StoreProcess::request_later(std::chrono::seconds delay) {
+void StoreProcess::request_status_after(std::chrono::seconds delay) {
   later_.start(delay, [this] { ask(kWhoArrived); });
 }
 

@@ -91,7 +91,7 @@ class StoreProcess final : public StoreServer {
 
   [[nodiscard]] Result<> listen(std::uint16_t port) override;
   void serve(StoreJob job, StoreEvents events) override;
-  void request_later(std::chrono::seconds delay) override;
+  void request_status_after(std::chrono::seconds delay) override;
   void forget_events() override { events_ = {}; }
 
   /// Calls `then` later with the keys that clients wait for now. A request before a signal is answered with the state

@@ -51,7 +51,7 @@ class StoreServer {
   /// Serves with an empty store from now on. Its process is forked when the first client connects.
   virtual void serve(StoreJob job, StoreEvents events) = 0;
   /// After this delay, unless all ranks have arrived by then, `on_status` tells which ones have.
-  virtual void request_later(std::chrono::seconds delay) = 0;
+  virtual void request_status_after(std::chrono::seconds delay) = 0;
   /// Calls no function of `StoreEvents` any more; the store goes on.
   virtual void forget_events() = 0;
 };

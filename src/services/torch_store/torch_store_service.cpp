@@ -116,8 +116,8 @@ std::string describe_awaited(const store::AwaitedKeys& awaited, const std::strin
 
 namespace {
 
-/// Delay after the first rank; doubled each time.
-constexpr std::chrono::seconds kFirstPoll{60};
+/// Time from the arrival of the first rank to the first message about missing ranks; doubled after each message.
+constexpr std::chrono::seconds kFirstReport{60};
 
 std::string text_of(std::chrono::nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
@@ -165,12 +165,12 @@ class TorchStoreService final : public Service {
       on_complete(status, now - started_);
     } else if (status.arrived.empty()) {
       meeting_began_ = now;
-      next_poll_ = kFirstPoll;
-      input_.store->request_later(next_poll_);
+      next_poll_ = kFirstReport;
+      input_.store->request_status_after(next_poll_);
     } else {
       log_missing_ranks(status, now - meeting_began_);
       next_poll_ *= 2;
-      input_.store->request_later(next_poll_);
+      input_.store->request_status_after(next_poll_);
     }
   }
 
@@ -200,7 +200,7 @@ class TorchStoreService final : public Service {
   bool go_by_nodes_ = true;  ///< ranks follow the nodes; false: a rank table gives them
   Clock::time_point started_;
   Clock::time_point meeting_began_;
-  std::chrono::seconds next_poll_ = kFirstPoll;
+  std::chrono::seconds next_poll_ = kFirstReport;
   bool has_missing_ranks_ = false;
 };
 

@@ -13,12 +13,12 @@ Result<rank_table::RouteDecision> merge_votes(const std::vector<std::string>& vo
   for (std::size_t i = 0; i < votes.size(); ++i) {
     parts.push_back({NodeRank{static_cast<int>(i)}, "", votes[i]});
   }
-  const auto merged = key_of<RouteValue>().merge(parts);
-  return merged ? read_agreed<RouteValue>(*merged) : merged.error();
+  const auto merged = key_of<RoutePlanValue>().merge(parts);
+  return merged ? read_agreed<RoutePlanValue>(*merged) : merged.error();
 }
 
 std::string encode(const RouteVote& vote) {
-  return contribution_of<RouteValue>(vote).bytes;
+  return contribution_of<RoutePlanValue>(vote).bytes;
 }
 
 std::string vote(const std::string& reason, const std::string& digest) {
@@ -57,7 +57,7 @@ TEST(RouteKey, ATornVoteIsNamed) {
   const auto merged = merge_votes({"", "{"});
   ASSERT_FALSE(merged);
   EXPECT_EQ(merged.error().message, "of node 1 is missing or torn: no JSON: incomplete JSON");
-  EXPECT_FALSE(read_agreed<RouteValue>("{}"));
+  EXPECT_FALSE(read_agreed<RoutePlanValue>("{}"));
 }
 
 TEST(RouteKey, AVoteIsReadAsItWasWritten) {
@@ -75,7 +75,7 @@ TEST(RouteKey, AVoteIsReadAsItWasWritten) {
   EXPECT_EQ(read->instance, 3);
   EXPECT_EQ(read->first, 5);
   one.reason = std::string(3'000, '"');
-  EXPECT_LE(encode(one).size(), RouteValue::kMostOfNode);
+  EXPECT_LE(encode(one).size(), RoutePlanValue::kMostOfNode);
   EXPECT_FALSE(Encoding<RouteVote>::read("[]"));
 }
 

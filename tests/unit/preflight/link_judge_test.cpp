@@ -15,7 +15,7 @@ namespace muster::preflight {
 namespace {
 
 using gang::LinkResult;
-using gang::ToldLinks;
+using gang::NodeLinkResults;
 
 constexpr int kGigabit = 1'000'000;
 
@@ -24,7 +24,7 @@ using MakeLink = std::function<std::optional<LinkResult>(std::size_t one, std::s
 
 struct LinkFleet {
   gang::LinkRounds rounds;
-  std::vector<ToldLinks> told;
+  std::vector<NodeLinkResults> told;
 };
 
 const LinkResult kSilent{.is_silent = true};
@@ -297,7 +297,7 @@ TEST(LinkJudge, DoesNotNameAHeadOfAnotherKind) {
   LinkFleet fleet = make_link_fleet(8, [](std::size_t one, std::size_t other) {
     return std::optional(LinkResult{100, one == 0 || other == 0 ? kGigabit : 24 * kGigabit, 0});
   });
-  for (ToldLinks& node : fleet.told) {
+  for (NodeLinkResults& node : fleet.told) {
     node.kind = "8 ";
   }
   EXPECT_NE(named(fleet), "");

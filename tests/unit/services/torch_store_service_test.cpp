@@ -24,7 +24,7 @@ class Recorder final : public StoreServer {
     job = std::move(its_job);
     events = std::move(its_events);
   }
-  void request_later(std::chrono::seconds delay) override {
+  void request_status_after(std::chrono::seconds delay) override {
     said.push_back("ask after " + std::to_string(delay.count()));
   }
   void forget_events() override { said.emplace_back("forget"); }

@@ -17,9 +17,9 @@ const std::string kLinkLoss = "link loss 9.00 % (0.00 %) in 3 of 3 rounds";
 GangConfig measuring(GangConfig config, ComparesNodes compares = ComparesNodes::Auto) {
   config.options.preflight = {compares, false, true};
   config.judge_facts = [](const std::vector<ToldFacts>& /*told*/) { return PreflightVerdict(); };
-  config.judge_links = [](const std::vector<ToldLinks>& told, const LinkRounds& /*rounds*/) {
+  config.judge_links = [](const std::vector<NodeLinkResults>& told, const LinkRounds& /*rounds*/) {
     LinkVerdict verdict;
-    for (const ToldLinks& node : told) {
+    for (const NodeLinkResults& node : told) {
       if (node.results && !node.results->rounds.empty() && node.results->rounds[0]->loss > 0) {
         verdict.outliers.push_back({node.node, node.host, static_cast<int>(told.size()) - 1, kLinkLoss});
       }
@@ -133,7 +133,7 @@ TEST(PreflightLinks, DoesNotWaitForANodeThatRefuses) {
 
 TEST(PreflightLinks, SuspectsMeasureTheLinksBetweenThem) {
   GangConfig config = measuring(job_of(4));
-  config.judge_links = [](const std::vector<ToldLinks>& told, const LinkRounds& rounds) {
+  config.judge_links = [](const std::vector<NodeLinkResults>& told, const LinkRounds& rounds) {
     LinkVerdict verdict;
     verdict.unknown = {NodeRank{1}};
     if (rounds.size() == 3) {
