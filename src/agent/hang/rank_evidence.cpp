@@ -397,7 +397,7 @@ void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Shared* sha
   }
 }
 
-/// How often each thread of the processes below a rank has waited, by the folder of the thread in /proc.
+/// Numbers of waits of each thread of the processes below a rank, by the folder of the thread in /proc.
 struct Waits {
   Clock::time_point at;
   std::map<std::string, std::uint64_t> times;
