@@ -39,7 +39,7 @@ Result<int> fan_out(const CommandLine& line, const Options& options, const Snaps
 
 /// The error `refused` of a job without a plan. If its program does not exist, the error says so first: a mistyped
 /// word may have been taken for the program, and then the nodes are not at fault.
-Error blame_missing_program(Error refused, const Options& options, const Snapshot& snapshot) {
+Error add_missing_program(Error refused, const Options& options, const Snapshot& snapshot) {
   const JobRequest& job = options.job;
   if (!job.folder.empty() || job.program.empty()) {
     return refused;
@@ -81,7 +81,7 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
     if (line.command == Command::Explain) {
       return explain_refusal(planned.error(), snapshot, options.is_json);
     }
-    return line.command == Command::Run ? blame_missing_program(planned.error(), options, snapshot) : planned.error();
+    return line.command == Command::Run ? add_missing_program(planned.error(), options, snapshot) : planned.error();
   }
   if (line.command != Command::Run && !planned->nested_notice.empty()) {
     log_info(planned->nested_notice);

@@ -2,6 +2,7 @@
 #include "agent/hang/rank_evidence.hpp"
 
 #include "agent/hang/builtin_wait.hpp"
+#include "agent/hang/child_waits.hpp"
 #include "agent/hang/recorder_dumps.hpp"
 #include "base/file_io.hpp"
 #include "base/text.hpp"
@@ -23,7 +24,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -397,48 +397,6 @@ void ask_about_calls(hang::RankEvidence& rank, std::uint64_t thread, Shared* sha
   }
 }
 
-/// Numbers of waits of each thread of the processes below a rank, by the folder of the thread in /proc.
-struct Waits {
-  Clock::time_point at;
-  std::map<std::string, std::uint64_t> times;
-};
-
-Waits waits_below(pid_t program, const std::vector<Process>& below) {
-  constexpr std::size_t kMost = 1'024;
-  Waits waits{Clock::now(), {}};
-  for (const Process& process : below) {
-    std::error_code failed;
-    for (std::filesystem::directory_iterator task(proc_file(process.pid, "task"), failed), end;
-         process.pid != program && !failed && task != end && waits.times.size() < kMost; task.increment(failed)) {
-      const std::string folder = task->path().string();
-      waits.times[folder] = number_at(read_fields(folder + "/status"), "voluntary_ctxt_switches");
-    }
-  }
-  return waits;
-}
-
-/// True if a thread below the rank has waited ten times a second since `before`. A process that reads from a network or in
-/// small pieces, such as a worker of a data loader, uses hardly any CPU, and recv(2) is not among its bytes, but it waits
-/// for each piece. Threads that only look whether others live wait once a second or less, however many there are.
-bool have_waited_often(const Waits& before, pid_t program, const std::vector<Process>& below,
-                       Clock::time_point deadline) {
-  constexpr std::chrono::milliseconds kLook{500};
-  constexpr double kOften = 10;
-  constexpr double kLeast = 3;
-  if (before.times.empty()) {
-    return false;
-  }
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::min(before.at + kLook, deadline) - Clock::now());
-  (void)::poll(nullptr, 0, static_cast<int>(std::max(left.count(), std::int64_t{0})));
-  const Waits now = waits_below(program, below);
-  const double least = std::max(kLeast, kOften * std::chrono::duration<double>(now.at - before.at).count());
-  return std::ranges::any_of(now.times, [&](const auto& thread) {
-    const auto found = before.times.find(thread.first);
-    return found != before.times.end() && static_cast<double>(thread.second - found->second) >= least;
-  });
-}
-
 /// Limit of the ranks that are looked at again. If more wait for nobody, no single one decides the judgement.
 constexpr int kMostWatched = 8;
 
@@ -473,7 +431,7 @@ hang::RankEvidence read_rank(const Process& worker, const std::vector<Process>& 
                               ? find_program(worker, below)
                               : Program{worker, Error{ErrorKind::BadData, "--hang-ask has no stacks"}};
   const pid_t pid = program.process.pid;
-  const Waits before = waits_below(pid, below);
+  const ChildWaits before = read_child_waits(pid, below);
   if (program.stack && shared != nullptr) {
     count(shared->asked, hang::Question::Stacks);
   }
