@@ -68,7 +68,7 @@ def test_the_first_node_imports_while_it_waits(kept, waiting, environment):
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o022) == (0o600, 0)
     job, first = waiting()
 
-    first.err.wait_for(READY)
+    wait_for_standby(first)
     job.start(1, env=environment)
     assert [one.end() for one in job.jobs.values()] == [0, 0]
     assert "rank 0 of 2 meets at" in first.out.text and first.out.text.count("it was a standby") == 1
@@ -79,6 +79,12 @@ def standbys_of(job):
     """The pids of the agent's children that are standbys."""
     children = processes.children_of(job.agent())
     return [one.pid for one in children if "_MUSTER_STANDBY=stand_by" in Path(f"/proc/{one.pid}/environ").read_text()]
+
+
+def wait_for_standby(job):
+    """Until it waits for its order: it says before that it is ready."""
+    job.err.wait_for(READY)
+    wait_until(lambda: [processes.look_at(pid).state for pid in standbys_of(job)] == ["S"], "the standby to wait")
 
 
 def start_cold(waiting, environment):
@@ -124,7 +130,7 @@ def test_a_job_that_ends_while_it_waits_leaves_no_standby(kept, waiting, muster)
     kept()
     _, first = waiting("--gang-timeout=10")
 
-    first.err.wait_for(READY)
+    wait_for_standby(first)
     standbys = standbys_of(first)
     assert len(standbys) == 1
     assert first.end() == 75
@@ -162,7 +168,7 @@ def test_no_second_copy_runs_where_python_has_changed(kept, gang, program, envir
 def test_a_program_that_changes_while_its_node_waits_is_started_cold(kept, waiting, environment, program):
     kept()
     job, first = waiting()
-    first.err.wait_for(READY)
+    wait_for_standby(first)
     program.write_text(PROGRAM + "\nprint('changed')")
 
     job.start(1, env=environment)
