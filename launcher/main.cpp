@@ -72,6 +72,18 @@ Result<> check_is_no_typo(const CommandLine& line, const Options& options, const
                                         (is_script ? visible_line(word) + ".py" : "muster " + *near) + "'?"};
 }
 
+/// Checks the folder of log files, and starts this host's part of a job. A node of several must join and fail there, because
+/// the others would wait for it.
+Result<int> start_here(Planned planned, const CommandLine& line, const Options& options, const Snapshot& snapshot,
+                       const Inherited& inherited) {
+  const bool is_alone = planned.input && planned.input->cluster.job.most_nodes == 1;
+  const auto log_dir = line.settings.find("log-dir");
+  TRY(is_alone && log_dir && options.run.needs_files() && !options.run.log_dir.empty() ? check_log_dir(*log_dir)
+                                                                                       : Result<>());
+  take_over_signals();
+  return start_job(std::move(planned), options, inherited, snapshot);
+}
+
 /// Runs, plans or explains this host's part of a job.
 Result<int> run_here(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                      const Inherited& inherited) {
@@ -102,13 +114,7 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
   if (line.command == Command::Plan) {
     return show_plan(planned->plan, options.is_json);
   }
-  // A node of several must join and fail there, because the others would wait for it.
-  const bool is_alone = planned->input && planned->input->cluster.job.most_nodes == 1;
-  const auto log_dir = line.settings.find("log-dir");
-  TRY(is_alone && log_dir && options.run.needs_files() && !options.run.log_dir.empty() ? check_log_dir(*log_dir)
-                                                                                       : Result<>());
-  take_over_signals();
-  return start_job(std::move(*planned), options, inherited, snapshot);
+  return start_here(std::move(*planned), line, options, snapshot, inherited);
 }
 
 /// The file that the C library would open for the time zone in TZ, although it may block there, as a FIFO does; empty:

@@ -56,13 +56,16 @@ Result<> check_ranks(const TablesOfNodes& all) {
   const TableReport& first = *all.front().value.report;
   std::vector<const TableOfNode*> owners(static_cast<std::size_t>(first.summary.size), nullptr);
   for (const TableOfNode& node : all) {
-    for (const int rank : node.value.report->part.ranks) {
-      const TableOfNode* const other = std::exchange(owners.at(static_cast<std::size_t>(rank)), &node);
-      if (other != nullptr) {
-        return different(*other, node,
-                         "would both start rank " + std::to_string(rank) +
-                             " of the rank table: expected a part of its own for each node");
-      }
+    const auto& ranks = node.value.report->part.ranks;
+    const TableOfNode* other = nullptr;
+    const auto taken = std::ranges::find_if(ranks, [&](int rank) {
+      other = std::exchange(owners.at(static_cast<std::size_t>(rank)), &node);
+      return other != nullptr;
+    });
+    if (other != nullptr) {
+      return different(*other, node,
+                       "would both start rank " + std::to_string(*taken) +
+                           " of the rank table: expected a part of its own for each node");
     }
   }
   std::vector<int> missing;
