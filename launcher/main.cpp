@@ -65,7 +65,11 @@ Result<> check_is_no_typo(const CommandLine& line, const Options& options, const
   const std::string& word = job.program.front();
   const auto near = nearest_command(word);
   const bool is_script = ::access((word + ".py").c_str(), R_OK) == 0;
-  if ((!near && !is_script) || find_executable(word, snapshot.variable("PATH").value_or(""))) {
+  if (!near && !is_script) {
+    return {};
+  }
+  const auto found = find_executable(word, snapshot.variable("PATH").value_or(""));
+  if (found || found.error().kind != ErrorKind::NotFound) {  // such as muster under the name of mpirun
     return {};
   }
   return Error{ErrorKind::NotFound, "cannot run '" + visible_line(word) + "': not found in PATH; did you mean '" +
