@@ -120,7 +120,7 @@ class Check:
         self._command = command
 
     def command(self, _folder):
-        # Where each session is a group to the scheduler, the priority of the group counts, and that of a process only within.
+        # The scheduler may treat each session as a group: then the group's priority counts first, and the process's only within.
         return ["sh", "-c", 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"', "sh", *self._command]
 
     def environment(self, _folder):
