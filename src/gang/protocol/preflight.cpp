@@ -1,6 +1,7 @@
 // Collects the facts of the nodes, and says each difference once.
 #include "gang/protocol/preflight.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -178,10 +179,7 @@ bool Preflight::comparison_holds_back(Instant now) {
     passed_ = nodes;
     return false;
   }
-  for (const Outlier& outlier : verdict.unfit) {
-    unfit_.push_back({nodes.at(static_cast<std::size_t>(outlier.node.value)), describe(outlier, nodes, false), kDiffers,
-                      outlier.facts});
-  }
+  unfit_ = unfit_of(verdict.unfit, nodes);
   return true;
 }
 
@@ -199,20 +197,23 @@ bool Preflight::links_hold_back(Instant now) {
     record_outliers(nodes);
     tell(*found, nodes, false);
   }
-  return is_strict_ && !links_.outliers(gang_.roster.in_order()).empty();
+  return is_strict_ && links_.has_outliers() && !links_.outliers(gang_.roster.in_order()).empty();
 }
 
 std::vector<UnfitNode> Preflight::unfit() const {
-  if (!unfit_.empty() || !command_.unfit().empty() || !is_strict_) {
+  if (!unfit_.empty() || !command_.unfit().empty() || !is_strict_ || !links_.has_outliers()) {
     return unfit_.empty() ? command_.unfit() : unfit_;
   }
   const std::vector<LinkId> nodes = gang_.roster.in_order();
-  std::vector<UnfitNode> found;
-  for (const Outlier& outlier : links_.outliers(nodes)) {
-    found.push_back({nodes.at(static_cast<std::size_t>(outlier.node.value)), describe(outlier, nodes, false), kDiffers,
-                     outlier.facts});
-  }
-  return found;
+  return unfit_of(links_.outliers(nodes), nodes);
+}
+
+std::vector<UnfitNode> Preflight::unfit_of(const std::vector<Outlier>& outliers,
+                                           const std::vector<LinkId>& nodes) const {
+  return mapped(outliers, [&](const Outlier& outlier) {
+    const LinkId link = nodes.at(static_cast<std::size_t>(outlier.node.value));
+    return UnfitNode{link, describe(outlier, nodes, false), kDiffers, outlier.facts};
+  });
 }
 
 /// The end of the wait for answers: when all have answered or had their time; empty: all have answered.

@@ -66,6 +66,8 @@ class Preflight {
 
   void begin_attempt();
   bool comparison_holds_back(Instant now);
+  /// The outliers among these nodes as unfit ones.
+  std::vector<UnfitNode> unfit_of(const std::vector<Outlier>& outliers, const std::vector<LinkId>& nodes) const;
   std::vector<UnfitNode> find_listed() const;
   void ask(const std::vector<LinkId>& links, Instant now);
   std::optional<Instant> end_of_delay(const std::vector<LinkId>& nodes) const;

@@ -45,6 +45,8 @@ class PreflightLinks {
   bool holds_back(Instant now);
   /// The nodes with bad links, once after each check.
   std::optional<std::vector<Outlier>> take_findings();
+  /// True if any node has bad links. Cheaper than `outliers`, for which the nodes must be put in order.
+  bool has_outliers() const { return !outliers_.empty(); }
   /// The nodes with bad links, each by its index in `nodes`.
   std::vector<Outlier> outliers(const std::vector<LinkId>& nodes) const;
 
